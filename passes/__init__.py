@@ -1,0 +1,1 @@
+"""What is done to a module: one file per pass, one pass per file."""

@@ -1,0 +1,85 @@
+"""What a pass is told about the world, and where it leaves word of what it did."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+
+from jaxlib.mlir import ir
+
+from hloverlap.passes.locations import source_of
+from hloverlap.passes.topology import Topology
+
+CompileOption = int | bool | str
+
+
+class PassError(Exception):
+    """A pass cannot do what its options or the module ask; the text is one sentence for the user."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Remark:
+    """One sentence about one op.
+
+    code: stable, e.g. ``ACS001``; the letters name the pass.
+    severity: ``remark`` (done or declined), ``warning`` or ``error``.
+    op: name of the op the remark is about, or "" for the module.
+    file, line: where the user wrote it (the JAX source line if the module carries it), else the line of the
+        module's own text; line 0 and file "" when neither is known.
+    """
+
+    code: str
+    severity: str
+    message: str
+    op: str = ""
+    file: str = ""
+    line: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Capabilities:
+    """What the XLA that will compile the module can do, as far as a pass has to care.
+
+    group_overlaps_compute: a ``_collectives_group`` runs beside compute. False on 0.10.2, whose group is done at once.
+    """
+
+    group_overlaps_compute: bool = True
+
+
+@dataclasses.dataclass
+class Context:
+    """One run of a pipeline over one module.
+
+    topology: which host each partition lives on; None when nobody said (then nothing crosses hosts).
+    capabilities: of the XLA version that the result is for.
+    remarks: in the order in which passes made them.
+    statistics: pass name -> statistic -> count; filled by `count`.
+    compile_options: what XLA must be told for the rewrite to take effect, name -> value.
+    """
+
+    topology: Topology | None = None
+    capabilities: Capabilities = Capabilities()
+    remarks: list[Remark] = dataclasses.field(default_factory=list)
+    statistics: dict[str, dict[str, int]] = dataclasses.field(default_factory=dict)
+    compile_options: dict[str, CompileOption] = dataclasses.field(default_factory=dict)
+
+    def remark(self, code: str, message: str, op: ir.Operation | None = None, severity: str = "remark") -> None:
+        """Leaves a remark about `op`, at the source line it came from."""
+        file, line = source_of(op.location) if op is not None else ("", 0)
+        self.remarks.append(Remark(code, severity, message, op.name if op is not None else "", file, line))
+
+    def count(self, pass_name: str, statistic: str, amount: int = 1) -> None:
+        """Adds to a named statistic of a pass."""
+        counts = self.statistics.setdefault(pass_name, {})
+        counts[statistic] = counts.get(statistic, 0) + amount
+
+    def need_option(self, name: str, value: CompileOption) -> None:
+        """Asks for an XLA option; of two wishes for a number the larger one holds."""
+        held = self.compile_options.get(name)
+        if isinstance(held, int) and isinstance(value, int) and not isinstance(value, bool):
+            value = max(held, value)
+        self.compile_options[name] = value
+
+    def errors(self) -> Iterable[Remark]:
+        """The remarks that make a run a failure."""
+        return (remark for remark in self.remarks if remark.severity == "error")

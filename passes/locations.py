@@ -1,0 +1,25 @@
+"""From an op's MLIR location to the line a person can open."""
+
+from __future__ import annotations
+
+from jaxlib.mlir import ir
+
+
+def source_of(location: ir.Location) -> tuple[str, int]:
+    """The file and line an op came from: the innermost frame of JAX's call stack, or ("", 0).
+
+    A module parsed from text without debug information gives file "-" and the line of that text.
+    """
+    while True:
+        match location:
+            case ir.FileLineColLoc():
+                return str(location.filename), location.start_line
+            case ir.NameLoc():
+                location = location.child_loc
+            case ir.CallSiteLoc():
+                location = location.callee
+            case ir.FusedLoc():
+                found = [source_of(part) for part in location.locations]
+                return next((source for source in found if source[0]), ("", 0))
+            case _:
+                return "", 0

@@ -1,0 +1,55 @@
+"""Which passes there are. A pass is imported when it is asked for, not before."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+
+from hloverlap.passes.base import Pass
+
+ENTRY_POINT_GROUP = "hloverlap.passes"
+
+# One line a pass: its name, and where it lives.
+BUILTIN = {
+    "canonicalize-permutes": "hloverlap.passes.canonicalize_permutes:CanonicalizePermutes",
+    "merge-cross-host-transfers": "hloverlap.passes.merge_cross_host_transfers:MergeCrossHostTransfers",
+    "assign-collective-streams": "hloverlap.passes.assign_collective_streams:AssignCollectiveStreams",
+    "strip-stream-annotations": "hloverlap.passes.strip_stream_annotations:StripStreamAnnotations",
+}
+
+# Named pipelines: what the name stands for, as pipeline text.
+PIPELINES = {
+    "overlap": "canonicalize-permutes,merge-cross-host-transfers,assign-collective-streams",
+}
+
+
+def find(name: str) -> type[Pass] | None:
+    """The pass of this name: one of ours, else one that an installed package brings, else None.
+
+    A package's broken entry point raises the ImportError or AttributeError that it causes.
+    """
+    if name in BUILTIN:
+        module, _, attribute = BUILTIN[name].partition(":")
+        return _checked(getattr(importlib.import_module(module), attribute))
+    for entry in _entry_points(name):
+        return _checked(entry.load())
+    return None
+
+
+def names() -> list[str]:
+    """All names `find` knows: ours in order of use, then those of packages, sorted."""
+    foreign = sorted({entry.name for entry in _entry_points()} - BUILTIN.keys())
+    return [*BUILTIN, *foreign]
+
+
+def _checked(found: object) -> type[Pass]:
+    if isinstance(found, type) and issubclass(found, Pass):
+        return found
+    raise TypeError(f"{found!r} is registered in {ENTRY_POINT_GROUP} but is no hloverlap Pass")
+
+
+def _entry_points(name: str | None = None) -> Iterator[importlib.metadata.EntryPoint]:
+    import importlib.metadata  # 20 ms that a run with built-in passes alone does not pay
+
+    group = importlib.metadata.entry_points(group=ENTRY_POINT_GROUP)
+    yield from group if name is None else group.select(name=name)

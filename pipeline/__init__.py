@@ -1,0 +1,1 @@
+"""How passes meet a module: reading, ordering, running, jit, compiling, checking."""

@@ -1,0 +1,21 @@
+"""One MLIR context with every dialect JAX's modules use, without importing jax."""
+
+from __future__ import annotations
+
+from jaxlib.mlir import ir
+from jaxlib.mlir._mlir_libs import _jax_mlir_ext
+from jaxlib.mlir.dialects import chlo, sdy, stablehlo
+
+
+def make_context(allow_unregistered: bool = False) -> ir.Context:
+    """A fresh context. Single-threaded: passes written in Python hold the interpreter lock anyway."""
+    registry = ir.DialectRegistry()
+    _jax_mlir_ext.register_dialects(registry)
+    context = ir.Context()
+    context.append_dialect_registry(registry)
+    context.load_all_available_dialects()
+    context.enable_multithreading(False)
+    context.allow_unregistered_dialects = allow_unregistered
+    for dialect in (stablehlo, sdy, chlo):
+        dialect.register_dialect(context)
+    return context

@@ -1,0 +1,1 @@
+"""The commands: arguments in, pipeline calls, text out."""
