@@ -1,0 +1,103 @@
+"""From a lowering to a compiled, callable executable of the rewritten module.
+
+    lowered = jax.jit(f).lower(x)
+    rewritten = compile(lowered, "overlap")
+    rewritten(x)                      # the same bits as jax.jit(f)(x)
+    rewritten.result.remarks          # what was done
+
+jit's own cache is not touched: a later ``jax.jit(f)(x)`` runs the original.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import os
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from jaxlib.mlir import ir
+
+from hloverlap.passes.context import CompileOption
+from hloverlap.passes.topology import Topology
+from hloverlap.pipeline import running, versions
+
+if TYPE_CHECKING:
+    import jax
+
+GPU_PLATFORMS = ("gpu", "cuda", "rocm")
+
+
+@dataclasses.dataclass(frozen=True)
+class Rewritten:
+    """A compiled rewritten module, called like the function it came from.
+
+    compiled: what ``lowered.compile()`` would return, for the rewritten module: pytrees, donation and shardings as
+        there. result: what the pipeline did. compiler_options: what was given to XLA, the user's and the rewrite's.
+    """
+
+    compiled: jax.stages.Compiled
+    result: running.Result
+    compiler_options: Mapping[str, CompileOption]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs the executable. Static arguments are left out, as with ``jax.stages.Compiled``."""
+        return self.compiled(*args, **kwargs)
+
+
+def compile(  # noqa: A001  jax's word for it
+    lowered: jax.stages.Lowered,
+    pipeline: str = "overlap",
+    topology: Topology | None = None,
+    compiler_options: Mapping[str, CompileOption] | None = None,
+) -> Rewritten:
+    """Runs `pipeline` on a copy of the lowering's module and compiles the result.
+
+    topology: which host each partition lives on; by default what the lowering's devices say.
+    compiler_options: as for ``lowered.compile``. The options that the rewrite asks for are added on GPUs only, and
+        only where neither these, nor ``jax.jit(f, compiler_options=...)``, nor XLA_FLAGS name them.
+    Raises what `running.run` raises for a pipeline that cannot run, and what XLA raises for one that cannot compile.
+    """
+    module = versions.lowered_module(lowered)
+    result = running.run(_bytecode(module), pipeline, topology=topology or topology_of(lowered))
+    given = dict(compiler_options or {})
+    options = {**_wanted(lowered, result.compile_options, given), **given}
+    if result.changed:
+        lowered = versions.with_module(lowered, ir.Module.parse(_bytecode(result.module), module.context))
+    compiled = lowered.compile(compiler_options=options or None)  # type: ignore[arg-type]
+    return Rewritten(compiled, result, {**versions.lowered_compiler_options(lowered), **options})
+
+
+def topology_of(lowered: jax.stages.Lowered) -> Topology | None:
+    """The host of each partition, from the processes that own the devices; None when there is but one process."""
+    hosts = tuple(device.process_index for device in versions.lowered_devices(lowered))
+    return Topology(hosts) if len(set(hosts)) > 1 else None
+
+
+def _bytecode(module: ir.Module) -> bytes:
+    buffer = io.BytesIO()
+    module.operation.write_bytecode(buffer)
+    return buffer.getvalue()
+
+
+def _wanted(
+    lowered: jax.stages.Lowered, asked: Mapping[str, CompileOption], given: Mapping[str, CompileOption]
+) -> dict[str, CompileOption]:
+    devices = versions.lowered_devices(lowered)
+    if not devices or devices[0].platform not in GPU_PLATFORMS:
+        return {}
+    taken = given.keys() | versions.lowered_compiler_options(lowered).keys() | _flags_of_environment()
+    return {name: value for name, value in asked.items() if name not in taken}
+
+
+def _flags_of_environment() -> set[str]:
+    """Names in XLA_FLAGS, which holds flags or the path of a file with flags."""
+    text = os.environ.get("XLA_FLAGS", "")
+    if text and not text.lstrip().startswith("-"):
+        try:
+            with open(text.strip(), encoding="utf-8") as file:
+                text = file.read()
+        except OSError:
+            return set()  # XLA itself complains
+    return set(re.findall(r"--?(xla_\w+)", text))

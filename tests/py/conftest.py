@@ -1,0 +1,26 @@
+"""Eight virtual CPU devices for tests that run jax in process, set before any of them imports jax."""
+
+import os
+import pathlib
+
+os.environ["JAX_PLATFORMS"] = "cpu"
+os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=8".strip()
+
+import pytest
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def samples() -> pathlib.Path:
+    """The modules that ship with the project."""
+    return REPOSITORY / "tools" / "samples"
+
+
+@pytest.fixture(scope="session")
+def corpus() -> pathlib.Path:
+    """Modules lowered from public programs, where they lie beside the checkout."""
+    folder = REPOSITORY.parent / "shared" / "corpus"
+    if not folder.is_dir():
+        pytest.skip(f"no corpus of real modules at {folder}; the modules in tools/samples are tested everywhere")
+    return folder
