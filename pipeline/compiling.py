@@ -46,7 +46,7 @@ class Rewritten:
         return self.compiled(*args, **kwargs)
 
 
-def compile(  # noqa: A001  jax's word for it
+def compile(
     lowered: jax.stages.Lowered,
     pipeline: str = "overlap",
     topology: Topology | None = None,
