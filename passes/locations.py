@@ -23,3 +23,11 @@ def source_of(location: ir.Location) -> tuple[str, int]:
                 return next((source for source in found if source[0]), ("", 0))
             case _:
                 return "", 0
+
+
+def describe(op: ir.Operation) -> str:
+    """An op as a remark names it: what it is and where it was written."""
+    kind = "group" if op.name == "func.call" else op.name.rpartition(".")[2]
+    file, line = source_of(op.location)
+    where = f"line {line}" if file == "-" else f"{file}:{line}"
+    return f"the {kind} of {where}" if line else f"another {kind}"

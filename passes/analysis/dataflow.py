@@ -1,0 +1,232 @@
+"""One fact per value, carried forward along data dependence through regions and calls, as XLA will execute them.
+
+XLA inlines calls, composites and manual computations, so facts pass through them value by value. It runs a loop or
+a conditional as one step: what is inside waits for every operand, and every result waits for all that is inside.
+Two such steps never overlap each other, but a collective outside can be in flight across one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+from jaxlib.mlir import ir
+
+from hloverlap.passes.analysis.collectives import KINDS, is_group_call
+from hloverlap.passes.analysis.symbols import Symbols
+
+Fact = TypeVar("Fact")
+
+_TERMINATORS = frozenset({"func.return", "stablehlo.return", "sdy.return"})
+_INLINED_REGIONS = frozenset({"sdy.manual_computation", "sdy.named_computation"})
+_STEPS = frozenset({"stablehlo.while", "stablehlo.case", "stablehlo.if"})
+
+# A function called from n places is followed n times, up to this many visited ops for each op of the module;
+# past that, calls of functions with collectives count as one step that waits for all and that all wait for.
+_VISITS_PER_OP = 8
+
+
+@dataclasses.dataclass(eq=False)
+class Instance:
+    """One execution path to a function: the call that leads here from the parent instance.
+
+    op is the call, None for a function where execution begins. children are in execution order.
+    """
+
+    function: str
+    op: ir.Operation | None = None
+    parent: Instance | None = None
+    children: list[Instance] = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Place:
+    """Where a collective is met: in which instance, and in which step (0 outside loops and conditionals)."""
+
+    instance: Instance
+    step: int
+
+
+Transfer = Callable[[ir.Operation, "Fact", Place], "Fact"]
+
+
+class Dataflow(Generic[Fact]):
+    """Runs facts through a module.
+
+    bottom: the fact of what depends on nothing. join: of two facts; associative, commutative, idempotent.
+    transfer: called once per execution path for each collective or group call, in program order, with the joined
+    fact of its operands; gives the fact of its results.
+    """
+
+    def __init__(
+        self, symbols: Symbols, bottom: Fact, join: Callable[[Fact, Fact], Fact], transfer: Transfer[Fact]
+    ) -> None:
+        self._symbols = symbols
+        self._bottom = bottom
+        self._join = join
+        self._transfer = transfer
+        self._free: dict[ir.Operation, list[ir.Value]] = {}
+        self._has_collectives: dict[str, bool] = {}
+        self._argument_masks: dict[str, list[int]] = {}
+        self._visits = _VISITS_PER_OP * sum(_count_ops(function) for function in symbols.functions.values())
+        self._everything = bottom  # all that was met so far
+        self._inside = bottom  # all that was met in the step being walked
+        self._finished = bottom  # all that is inside steps that are over
+        self._steps = 0
+        self._stack: list[str] = []
+        self._unfollowed: set[str] = set()
+
+    def run(self) -> list[Instance]:
+        """Walks from every function where execution can begin; gives those instances."""
+        roots = []
+        for name in self._symbols.roots():
+            if not len(self._symbols.functions[name].regions[0].blocks):
+                continue
+            root = Instance(name)
+            roots.append(root)
+            count = len(self._symbols.functions[name].regions[0].blocks[0].arguments)
+            self._function(root, [self._bottom] * count, self._bottom, 0)
+        return roots
+
+    def unfollowed(self) -> frozenset[str]:
+        """Functions with collectives that a call was not followed into, and all that they call."""
+        reached, waiting = set(self._unfollowed), list(self._unfollowed)
+        while waiting:
+            for callee in self._symbols.callees(waiting.pop()):
+                if callee not in reached:
+                    reached.add(callee)
+                    waiting.append(callee)
+        return frozenset(reached)
+
+    def _function(self, instance: Instance, arguments: Sequence[Fact], base: Fact, step: int) -> list[Fact]:
+        block = self._symbols.functions[instance.function].regions[0].blocks[0]
+        facts = dict(zip(block.arguments, arguments, strict=True))
+        self._stack.append(instance.function)
+        results = self._block(block, facts, base, Place(instance, step))
+        self._stack.pop()
+        return results
+
+    def _block(self, block: ir.Block, facts: dict[ir.Value, Fact], base: Fact, place: Place) -> list[Fact]:
+        join = self._join
+        for view in block.operations:
+            op = view.operation
+            name = op.name
+            if name in _TERMINATORS:
+                return [facts[operand] for operand in op.operands]
+            self._visits -= 1
+            fact = base
+            for operand in op.operands:
+                fact = join(fact, facts[operand])
+            if name in KINDS or is_group_call(op):
+                fact = self._transfer(op, fact, place)
+                self._everything = join(self._everything, fact)
+                self._inside = join(self._inside, fact)
+            elif name in _INLINED_REGIONS:
+                inner = op.regions[0].blocks[0]
+                facts.update(
+                    (argument, facts[value]) for argument, value in zip(inner.arguments, op.operands, strict=True)
+                )
+                facts.update(zip(op.results, self._block(inner, facts, base, place), strict=True))
+                continue
+            elif (callee := self._symbols.callee(op)) is not None:
+                called = self._call(op, callee, [facts[operand] for operand in op.operands], fact, base, place)
+                facts.update(zip(op.results, called, strict=True))
+                continue
+            elif len(op.regions):
+                for value in self._free_values(op):
+                    fact = join(fact, facts[value])
+                if name in _STEPS:
+                    fact = self._step(op, facts, fact, place)
+            for result in op.results:
+                facts[result] = fact
+        return []
+
+    def _step(self, op: ir.Operation, facts: dict[ir.Value, Fact], fact: Fact, place: Place) -> Fact:
+        outer, self._inside = self._inside, self._bottom
+        self._steps += 1
+        inner_place = Place(place.instance, self._steps)
+        for region in op.regions:
+            for block in region.blocks:
+                # A loop's condition and body, and the branches of a conditional, never run at the same time.
+                base = self._join(self._join(fact, self._finished), self._inside)
+                facts.update((argument, base) for argument in block.arguments)
+                self._block(block, facts, base, inner_place)
+        inside = self._inside
+        self._finished = self._join(self._finished, inside)
+        self._inside = self._join(outer, inside)
+        return self._join(fact, inside)
+
+    def _call(
+        self, op: ir.Operation, callee: str, arguments: list[Fact], joined: Fact, base: Fact, place: Place
+    ) -> list[Fact]:
+        function = self._symbols.functions.get(callee)
+        if function is None or not len(function.regions[0].blocks) or callee in self._stack:
+            return [joined] * len(op.results)
+        if not self._contains_collectives(callee):
+            return [self._joined(base, arguments, mask) for mask in self._masks(callee)]
+        if self._visits < 0:
+            self._unfollowed.add(callee)
+            return [self._join(joined, self._everything)] * len(op.results)
+        instance = Instance(callee, op, place.instance)
+        place.instance.children.append(instance)
+        return self._function(instance, arguments, base, place.step)
+
+    def _joined(self, base: Fact, arguments: list[Fact], mask: int) -> Fact:
+        for index, argument in enumerate(arguments):
+            if mask >> index & 1:
+                base = self._join(base, argument)
+        return base
+
+    def _contains_collectives(self, function: str) -> bool:
+        if function not in self._has_collectives:
+            self._has_collectives[function] = False  # what a recursive function would find
+            found = []
+
+            def visit(op: ir.Operation) -> ir.WalkResult:
+                callee = self._symbols.callee(op)
+                if op.name in KINDS or (callee in self._symbols.functions and self._contains_collectives(callee)):
+                    found.append(op)
+                    return ir.WalkResult.INTERRUPT
+                return ir.WalkResult.ADVANCE
+
+            self._symbols.functions[function].walk(visit)
+            self._has_collectives[function] = bool(found)
+        return self._has_collectives[function]
+
+    def _masks(self, function: str) -> list[int]:
+        """For each result of a function without collectives, the arguments it depends on, as bits."""
+        if function not in self._argument_masks:
+            flow: Dataflow[int] = Dataflow(self._symbols, 0, int.__or__, lambda op, fact, place: fact)
+            flow._argument_masks, flow._has_collectives = self._argument_masks, self._has_collectives
+            count = len(self._symbols.functions[function].regions[0].blocks[0].arguments)
+            self._argument_masks[function] = flow._function(Instance(function), [1 << i for i in range(count)], 0, 0)
+        return self._argument_masks[function]
+
+    def _free_values(self, op: ir.Operation) -> list[ir.Value]:
+        """Values from outside that an op's regions use, in order of first use."""
+        if op not in self._free:
+            inside: set[ir.Value] = set()
+            free: dict[ir.Value, None] = {}
+            for region in op.regions:
+                for block in region.blocks:
+                    inside.update(block.arguments)
+                    for view in block.operations:
+                        inner = view.operation
+                        used = [*inner.operands, *(self._free_values(inner) if len(inner.regions) else ())]
+                        free.update((value, None) for value in used if value not in inside)
+                        inside.update(inner.results)
+            self._free[op] = list(free)
+        return self._free[op]
+
+
+def _count_ops(op: ir.Operation) -> int:
+    count = 0
+
+    def visit(_: ir.Operation) -> ir.WalkResult:
+        nonlocal count
+        count += 1
+        return ir.WalkResult.ADVANCE
+
+    op.walk(visit)
+    return count

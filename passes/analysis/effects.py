@@ -1,0 +1,58 @@
+"""Which ops a rewrite must not move anything across."""
+
+from __future__ import annotations
+
+from jaxlib.mlir import ir
+
+from hloverlap.passes.analysis.symbols import Symbols
+
+_ORDERED = frozenset(
+    {
+        "stablehlo.after_all",
+        "stablehlo.create_token",
+        "stablehlo.infeed",
+        "stablehlo.optimization_barrier",
+        "stablehlo.outfeed",
+        "stablehlo.recv",
+        "stablehlo.rng",  # stateful: the n-th call gives the n-th number
+        "stablehlo.send",
+    }
+)
+_CUSTOM_CALL = "stablehlo.custom_call"
+_KNOWN_DIALECTS = frozenset({"stablehlo", "chlo", "sdy", "func", "arith", "tensor", "shape"})
+
+
+class Effects:
+    """Answers, once per function, whether ops have an order that dataflow does not show."""
+
+    def __init__(self, symbols: Symbols) -> None:
+        self._symbols = symbols
+        self._functions: dict[str, bool] = {}
+
+    def is_ordered(self, op: ir.Operation) -> bool:
+        """True for tokens, barriers, side effects, ops of dialects nobody knows, and whatever contains one of them."""
+        name = op.name
+        if name in _ORDERED or name.partition(".")[0] not in _KNOWN_DIALECTS:
+            return True
+        if name == _CUSTOM_CALL:
+            attributes = op.attributes
+            return "has_side_effect" in attributes and bool(attributes["has_side_effect"].value)
+        callee = self._symbols.callee(op)
+        if callee is not None:
+            return self._function(callee)
+        if any(map(_is_token, op.results)):
+            return True
+        return any(self.is_ordered(inner.operation) for region in op.regions for block in region for inner in block)
+
+    def _function(self, name: str) -> bool:
+        if name not in self._functions:
+            self._functions[name] = True  # what a recursive function would find
+            function = self._symbols.functions.get(name)
+            self._functions[name] = function is None or any(
+                self.is_ordered(op.operation) for region in function.regions for block in region for op in block
+            )
+        return self._functions[name]
+
+
+def _is_token(value: ir.Value) -> bool:
+    return not isinstance(value.type, ir.RankedTensorType) and str(value.type).endswith(".token")

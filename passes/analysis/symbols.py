@@ -1,0 +1,49 @@
+"""The functions of a module, and who calls whom."""
+
+from __future__ import annotations
+
+from jaxlib.mlir import ir
+
+_CALLEE = {"func.call": "callee", "stablehlo.composite": "decomposition"}
+
+
+class Symbols:
+    """functions: symbol name -> func.func, in module order."""
+
+    def __init__(self, module: ir.Operation) -> None:
+        self.functions: dict[str, ir.Operation] = {
+            op.operation.attributes["sym_name"].value: op.operation
+            for op in module.regions[0].blocks[0].operations
+            if op.operation.name == "func.func"
+        }
+
+    def callee(self, op: ir.Operation) -> str | None:
+        """Name of the function an op runs in place, or None. The function may be missing from the module."""
+        attribute = _CALLEE.get(op.name)
+        return str(op.attributes[attribute].value) if attribute else None
+
+    def roots(self) -> list[str]:
+        """Functions that no other function calls, in module order: where execution can begin."""
+        called = {callee for name in self.functions for callee in self.callees(name)}
+        return [name for name in self.functions if name not in called]
+
+    def callees(self, function: str) -> list[str]:
+        """Names that the ops of a function call, in order, each as often as it is called."""
+        found: list[str] = []
+
+        def visit(op: ir.Operation) -> ir.WalkResult:
+            if (name := self.callee(op)) is not None:
+                found.append(name)
+            return ir.WalkResult.ADVANCE
+
+        if function in self.functions:
+            self.functions[function].walk(visit)
+        return found
+
+    def unused(self, wish: str, taken: set[str] | None = None) -> str:
+        """`wish`, or `wish_0`, `wish_1` … : the first that is no function's name and not in `taken`."""
+        taken = taken or set()
+        name, number = wish, 0
+        while name in self.functions or name in taken:
+            name, number = f"{wish}_{number}", number + 1
+        return name

@@ -1,0 +1,207 @@
+"""Gives collectives that can be in flight together different streams."""
+
+from __future__ import annotations
+
+import bisect
+import dataclasses
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+from jaxlib.mlir import ir
+
+from hloverlap.passes import stream_annotations
+from hloverlap.passes.analysis.collectives import KINDS, PERMUTE
+from hloverlap.passes.analysis.dataflow import Instance
+from hloverlap.passes.analysis.lanes import Lanes, Unit, place
+from hloverlap.passes.analysis.symbols import Symbols
+from hloverlap.passes.base import Pass, option
+from hloverlap.passes.context import Context, PassError
+from hloverlap.passes.locations import describe
+from hloverlap.passes.specialization import specialize
+
+# More collectives in flight than this and XLA's scheduler serializes them, or makes one synchronous; its default is 1.
+OVERLAP_LIMIT = "xla_gpu_experimental_parallel_collective_overlap_limit"
+
+# Smaller permutes stay joined rather than go apart: a launch costs about 5 us, which is 256 KiB at 50 GB/s.
+_SPLIT_BYTES = 256 * 1024
+
+
+@dataclasses.dataclass(frozen=True)
+class _Wish:
+    """What one execution path wants for an op. apart: 0, or a number no other path may share a function with."""
+
+    stream: int
+    apart: int
+
+
+@dataclasses.dataclass(frozen=True)
+class AssignCollectiveStreams(Pass):
+    """XLA puts every collective on communication stream 0 unless it carries a stream annotation.
+
+    Chains of dependent collectives share a stream. What can overlap nothing stays as it is. Permutes with equal
+    pairs, which XLA joins into one by itself, are left to it where that is possible.
+    """
+
+    name = "assign-collective-streams"
+    summary = "Puts collectives that can be in flight together on different streams."
+    example = """\
+before: %f = "stablehlo.collective_permute"(%x) <{… [[0, 1], [1, 2], [2, 3], [3, 0]] …}>
+        %b = "stablehlo.collective_permute"(%y) <{… [[0, 3], [1, 0], [2, 1], [3, 2]] …}>
+after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "3", combiner_key = "hloverlap.0"}}
+        %b = … {mhlo.frontend_attributes = {_xla_stream_annotation = "4", combiner_key = "hloverlap.1"}}"""
+    statistics: ClassVar[dict[str, str]] = {
+        "num-annotated": "ops put on a stream of their own",
+        "num-streams": "streams used",
+        "num-left-to-combiner": "permutes that XLA joins by itself",
+        "num-alone": "collectives that nothing can overlap",
+        "num-specialized": "functions copied because their calls need different streams",
+    }
+
+    max_streams: int = option(4, "most streams to use at once")
+    first_stream: int = option(3, "number of the first stream; XLA itself uses 0 to 2")
+    collectives: Literal["permute", "all"] = option("permute", "which collectives to place")
+
+    def run(self, op: ir.Operation, context: Context) -> None:  # noqa: D102
+        if self.max_streams < 1:
+            raise PassError(f"max-streams={self.max_streams} leaves no stream to use; give at least 1")
+        if self.first_stream < 1:
+            raise PassError(f"first-stream={self.first_stream} is XLA's own; give at least 1, better 3")
+        symbols = Symbols(op)
+        own = stream_annotations.own_ops(op)
+        kinds = KINDS if self.collectives == "all" else frozenset({PERMUTE})
+        lanes = place(symbols, self.max_streams, own, kinds)
+        joined = _left_to_combiner(lanes)
+        streams = self._streams(lanes, joined)
+        wishes: dict[Instance, dict[ir.Operation, _Wish | None]] = {}
+        for number, unit in enumerate(lanes.units, 1):
+            for member in unit.members:
+                wish = None
+                if unit in streams and member.instance.function not in lanes.unfollowed:
+                    wish = _Wish(streams[unit], number if unit.crowds else 0)
+                wishes.setdefault(member.instance, {})[member.op] = wish
+        before = len(symbols.functions)
+        granted = specialize(symbols, lanes.roots, wishes)
+        self._annotate(context, granted, own)
+        self.count(context, "num-specialized", len(Symbols(op).functions) - before)
+        self.count(context, "num-streams", len(set(streams.values())))
+        self._explain(context, lanes, joined, streams)
+        if streams or any(unit.user_stream is not None and unit.partner for unit in lanes.units):
+            context.need_option(OVERLAP_LIMIT, max(2, _most_in_flight(lanes, joined)))
+
+    def _streams(self, lanes: Lanes, joined: frozenset[Unit]) -> dict[Unit, int]:
+        """Stream of each unit that needs one: lanes are numbered in order of use, past the user's own streams."""
+        taken = {unit.user_stream for unit in lanes.units}
+        numbers: dict[int, int] = {}
+        following = self.first_stream
+        chosen: dict[Unit, int] = {}
+        for unit in lanes.units:
+            if unit.partner is None or unit.group or unit.user_stream is not None or unit in joined:
+                continue
+            if unit.lane not in numbers:
+                while str(following) in taken:
+                    following += 1
+                numbers[unit.lane] = following
+                following += 1
+            chosen[unit] = numbers[unit.lane]
+        return chosen
+
+    def _annotate(
+        self, context: Context, granted: dict[ir.Operation, _Wish | None], own: Sequence[ir.Operation]
+    ) -> None:
+        number = 0
+        for op, wish in granted.items():
+            if wish is not None:
+                stream_annotations.annotate(op, wish.stream, number)
+                number += 1
+        self.count(context, "num-annotated", number)
+        for op in own:
+            if granted.get(op) is None:
+                stream_annotations.strip(op)
+
+    def _explain(self, context: Context, lanes: Lanes, joined: frozenset[Unit], streams: dict[Unit, int]) -> None:
+        told: set[ir.Operation] = set()
+        for unit in lanes.units:
+            for member in unit.members:
+                if member.op in told:
+                    continue
+                told.add(member.op)
+                code, text, statistic = self._reason(unit, unit in joined, streams.get(unit))
+                if member.instance.function in lanes.unfollowed and unit in streams:
+                    code, text = "ACS007", (
+                        f"Left as it is: function '{member.instance.function}' is reached on too many paths to look "
+                        "at them all; run MLIR's 'inline' first."
+                    )
+                if statistic:
+                    self.count(context, statistic)
+                context.remark(code, text, member.op)
+
+    def _reason(self, unit: Unit, joined: bool, stream: int | None) -> tuple[str, str, str]:
+        if unit.group:
+            return "ACS005", "Left as it is: a group of collectives runs on XLA's stream 0 and takes no annotation.", ""
+        if unit.user_stream is not None:
+            return "ACS004", f"Kept the stream annotation '{unit.user_stream}' that was there.", ""
+        alone = "there is no other collective that it could be in flight with"
+        beside = f"it can be in flight with {describe(unit.partner)}" if unit.partner else alone
+        if joined:
+            return (
+                "ACS003",
+                f"Left to XLA, which joins it with {len(unit.members) - 1} more of the same pairs "
+                f"({unit.bytes} bytes together) on stream 0; {beside}.",
+                "num-left-to-combiner",
+            )
+        if unit.partner is None:
+            return "ACS002", f"Left as it is: {alone}.", "num-alone"
+        crowd = (
+            f" It shares the stream, since more than max-streams={self.max_streams} can be in flight at once."
+            if unit.crowds
+            else ""
+        )
+        return "ACS001", f"Put on stream {stream}: {beside}.{crowd}", ""
+
+
+def _is_joined(unit: Unit) -> bool:
+    """Whether XLA's combiner would make one launch of the unit's permutes."""
+    return len(unit.members) > 1 and not unit.group and unit.user_stream is None
+
+
+def _left_to_combiner(lanes: Lanes) -> frozenset[Unit]:
+    """The units of several permutes that are best left without annotation, for XLA to join on stream 0.
+
+    An annotated permute must not be joined (XLA 0.12 makes the joined one synchronous), so the other choice is one
+    launch for each. It is made where something else that can be in flight has to be on stream 0 and the permutes are
+    large, and where an annotation of the user's is on one that XLA would join to them.
+    """
+    on_stream_0: dict[int, list[int]] = {}  # lane -> ascending positions
+    left = []
+    for unit in lanes.units:
+        if _is_joined(unit):
+            large = unit.bytes >= _SPLIT_BYTES * len(unit.members) and unit.crowds is None
+            if unit.beside_user or (large and _meets(unit, on_stream_0)):
+                continue
+            left.append(unit)
+        elif not unit.group:
+            continue
+        for member in unit.members:
+            bisect.insort(on_stream_0.setdefault(unit.lane, []), member.position)
+    return frozenset(left)
+
+
+def _meets(unit: Unit, on_stream_0: dict[int, list[int]]) -> bool:
+    for rival in unit.rivals:
+        positions = on_stream_0.get(rival.lane, [])
+        index = bisect.bisect_right(positions, rival.after)
+        if index < len(positions) and positions[index] <= rival.upto:
+            return True
+    return False
+
+
+def _most_in_flight(lanes: Lanes, joined: frozenset[Unit]) -> int:
+    """Launches that can be in flight at once: XLA makes one synchronous if its limit is lower, whatever the streams."""
+    width: dict[Unit, int] = {}
+    most = 0
+    for unit in lanes.units:
+        launches = 1 if unit in joined else len(unit.members)
+        width[unit] = launches + (width[unit.crowds] if unit.crowds else 0)
+        beside = {rival.lane: width.get(rival.tail, 1) for rival in unit.rivals}
+        most = max(most, width[unit] + sum(beside.values()))
+    return most

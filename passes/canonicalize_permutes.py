@@ -1,0 +1,102 @@
+"""Gives equal permutes one form, so that other passes and XLA's combiner see that they are equal."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from hloverlap.passes import frontend_attributes
+from hloverlap.passes.analysis.collectives import PERMUTE, mode_of, pairs_of
+from hloverlap.passes.analysis.effects import Effects
+from hloverlap.passes.analysis.symbols import Symbols
+from hloverlap.passes.base import Pass
+from hloverlap.passes.context import Context
+from hloverlap.passes.locations import describe
+
+
+@dataclasses.dataclass(frozen=True)
+class CanonicalizePermutes(Pass):
+    """Sorts pairs; removes permutes that move nothing; makes one of equal permutes of one value."""
+
+    name = "canonicalize-permutes"
+    summary = "Sorts the pairs of each permute, removes identity permutes, and shares equal ones."
+    example = """\
+before: %a = "stablehlo.collective_permute"(%x) <{… [[1, 0], [0, 1]] …}>
+        %b = "stablehlo.collective_permute"(%x) <{… [[0, 1], [1, 0]] …}>
+        %c = stablehlo.add %a, %b
+after:  %a = "stablehlo.collective_permute"(%x) <{… [[0, 1], [1, 0]] …}>
+        %c = stablehlo.add %a, %a"""
+    statistics: ClassVar[dict[str, str]] = {
+        "num-sorted": "permutes whose pairs were put in order",
+        "num-identity": "permutes removed because every device sends to itself",
+        "num-shared": "permutes removed because an equal one of the same value is there",
+    }
+
+    def run(self, op: ir.Operation, context: Context) -> None:  # noqa: D102
+        effects = Effects(Symbols(op))
+        blocks: list[ir.Block] = []
+
+        def visit(inner: ir.Operation) -> ir.WalkResult:
+            if inner.name == PERMUTE and inner.block not in blocks[-1:]:
+                blocks.append(inner.block)
+            return ir.WalkResult.ADVANCE
+
+        op.walk(visit)
+        sizes = {"partition": _count(op, "mhlo.num_partitions"), "replica": _count(op, "mhlo.num_replicas")}
+        for block in dict.fromkeys(blocks):
+            self._block(block, effects, sizes, context)
+
+    def _block(self, block: ir.Block, effects: Effects, sizes: dict[str, int], context: Context) -> None:
+        seen: dict[tuple[object, ...], ir.Operation] = {}
+        for op in [view.operation for view in block.operations]:  # a copy: ops are erased on the way
+            if op.name != PERMUTE:
+                if seen and effects.is_ordered(op):
+                    seen.clear()  # nothing is shared across a token, a barrier or a side effect
+                continue
+            self._sort(op, context)
+            if self._remove_identity(op, sizes, context):
+                continue
+            key = (op.operands[0], str(op.attributes))
+            first = seen.setdefault(key, op)
+            if first is not op:
+                context.remark("CPE003", f"Removed: it sends the same value the same way as {describe(first)}.", op)
+                op.results[0].replace_all_uses_with(first.results[0])
+                op.erase()
+                self.count(context, "num-shared")
+
+    def _sort(self, op: ir.Operation, context: Context) -> None:
+        pairs = pairs_of(op)
+        ordered = sorted(pairs)
+        if list(pairs) == ordered:
+            return
+        values = np.array(ordered, dtype=np.int64)
+        op.attributes["source_target_pairs"] = ir.DenseIntElementsAttr.get(values, context=op.context)
+        context.remark("CPE001", "Put the source-target pairs in ascending order; they move the same data.", op)
+        self.count(context, "num-sorted")
+
+    def _remove_identity(self, op: ir.Operation, sizes: dict[str, int], context: Context) -> bool:
+        pairs = pairs_of(op)
+        if not pairs or any(source != target for source, target in pairs):
+            return False
+        # A device that no pair names gets zeros, so only a full set of pairs gives back what went in.
+        size = sizes[mode_of(op)]
+        if len(pairs) != size:
+            told = f"only {len(pairs)} of {size} devices" if size else "a number of devices that the module does not give"
+            context.remark("CPE004", f"Kept, though it sends nothing: it names {told}; the others get zeros.", op)
+            return False
+        if frontend_attributes.read(op):
+            context.remark("CPE005", "Kept, though it sends nothing: it carries frontend attributes.", op)
+            return False
+        context.remark("CPE002", "Removed: every device sends its value to itself.", op)
+        op.results[0].replace_all_uses_with(op.operands[0])
+        op.erase()
+        self.count(context, "num-identity")
+        return True
+
+
+def _count(module: ir.Operation, name: str) -> int:
+    """A device count of the module's attributes; 0 where it is not given."""
+    return ir.IntegerAttr(module.attributes[name]).value if name in module.attributes else 0

@@ -1,0 +1,48 @@
+"""XLA's frontend attributes: a dictionary of strings on an op, which others may have written to before us."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from jaxlib.mlir import ir
+
+KEY = "mhlo.frontend_attributes"
+
+# The names XLA:GPU reads.
+STREAM = "_xla_stream_annotation"
+GROUP = "_collectives_group"
+COMBINER_KEY = "combiner_key"
+INLINEABLE = "inlineable"
+
+
+def read(op: ir.Operation) -> dict[str, str]:
+    """All frontend attributes of an op, in their order; those that are no strings are left out."""
+    attributes = op.attributes
+    if KEY not in attributes:
+        return {}
+    found = attributes[KEY]
+    if not isinstance(found, ir.DictAttr):
+        return {}
+    return {item.name: item.attr.value for item in found if isinstance(item.attr, ir.StringAttr)}
+
+
+def update(op: ir.Operation, values: Mapping[str, str | None]) -> bool:
+    """Sets each name to its value, or removes it where the value is None; the others stay. True if that changed the op.
+
+    The attribute itself goes when its last entry goes.
+    """
+    held = op.attributes[KEY] if KEY in op.attributes else None
+    entries = {item.name: item.attr for item in held} if isinstance(held, ir.DictAttr) else {}
+    for name, value in values.items():
+        if value is None:
+            entries.pop(name, None)
+        else:
+            entries[name] = ir.StringAttr.get(value, op.context)
+    wanted = ir.DictAttr.get(entries, op.context) if entries else None
+    if (wanted is None and held is None) or (wanted is not None and held is not None and wanted == held):
+        return False
+    if wanted is None:
+        del op.attributes[KEY]
+    else:
+        op.attributes[KEY] = wanted
+    return True
