@@ -1,0 +1,271 @@
+"""From XLA's thunks and scheduled HLO to launches: what the GPU is told to transfer, when, and beside what."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator, Sequence
+
+from hloverlap.pipeline.hlo_cost import Cost, CostModel
+from hloverlap.pipeline.hlo_text import Computation, Instruction, Module, shape_bytes, tuple_parts
+from hloverlap.pipeline.thunks import MAIN_STREAM, Thunk
+
+ID_ATTRIBUTE = "hloverlap_id"
+# Compute of less than this hides no transfer: a counter's increment, an index calculation. A launch alone takes longer.
+NEGLIGIBLE = Cost(flops=1 << 16, bytes=1 << 14)
+
+_CONTROL_FLOW = ("kWhile", "kConditional", "kCall", "kCommandBuffer")
+_TRANSFERS = re.compile(r"k(All|Collective|Ragged|ReduceScatter|Send|Recv|Nvshmem)(?!.*Done)")
+
+
+@dataclasses.dataclass(frozen=True)
+class Launch:
+    """One transfer as XLA starts it: a collective, several that it combined, or a group.
+
+    ids: the module's collectives in it; () when the partitioner or another XLA pass added it.
+    kind: HLO opcode of its collectives. members: how many collectives it holds. bytes: results a device receives.
+    stream: ``main`` when synchronous. group: whether it is one grouped launch of several collectives.
+    runs: executions per run of the module, from loops whose trip count XLA knows.
+    window: positions of its start and its done in the program. sequence: the thunk sequence it lies in.
+    beside: launches (by index) in flight at the same time on another stream; queued: on the same stream.
+    flops, moved: the compute between start and done. peers: independent launches that could run with it.
+    instruction: XLA's name. origin: the op_name XLA kept. annotation: the stream annotation that arrived.
+    lost: why nothing hides it, a sentence; "" when something does.
+    """
+
+    ids: tuple[int, ...]
+    kind: str
+    members: int
+    bytes: int
+    stream: str
+    group: bool
+    runs: int
+    window: tuple[int, int]
+    sequence: int
+    instruction: str
+    origin: str = ""
+    annotation: str = ""
+    pairs: str = ""
+    beside: tuple[int, ...] = ()
+    queued: tuple[int, ...] = ()
+    peers: tuple[int, ...] = ()
+    flops: int = 0
+    moved: int = 0
+    lost: str = ""
+
+    @property
+    def synchronous(self) -> bool:
+        """Whether it runs on the main stream, where no compute runs beside it."""
+        return self.stream == MAIN_STREAM
+
+    @property
+    def hidden(self) -> bool:
+        """Whether compute that is worth the name runs beside it."""
+        return not self.synchronous and (self.flops >= NEGLIGIBLE.flops or self.moved >= NEGLIGIBLE.bytes)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Sequence:
+    """One list of thunks that run in turn, with where each lies in the whole program."""
+
+    thunks: list[tuple[int, Thunk]]
+    runs: int
+
+
+def find_launches(top: Sequence[Thunk], module: Module) -> list[Launch]:
+    """All launches in program order, with what each runs beside. `lost` is left empty."""
+    costs = CostModel(module)
+    launches: list[Launch] = []
+    for number, sequence in enumerate(_sequences(top, module)):
+        for place, (position, thunk) in enumerate(sequence.thunks):
+            transfers = [] if thunk.kind in _CONTROL_FLOW else _transfers(thunk)
+            if transfers:
+                launches.append(_launch(sequence, place, position, thunk, transfers, number, module, costs))
+    launches.sort(key=lambda launch: launch.window)
+    return _with_peers(_with_company(launches), module)
+
+
+def serialized_pairs(launches: Sequence[Launch]) -> list[tuple[int, int]]:
+    """Pairs of independent launches that XLA runs one after the other, each once, by index."""
+    return [
+        (index, peer)
+        for index, launch in enumerate(launches)
+        for peer in launch.peers
+        if index < peer and peer not in launch.beside
+    ]
+
+
+def is_transfer(thunk: Thunk) -> bool:
+    """Whether the thunk itself moves data between devices."""
+    return _TRANSFERS.match(thunk.kind) is not None
+
+
+def _sequences(top: Sequence[Thunk], module: Module) -> Iterator[_Sequence]:
+    """Every sequence, outer before inner. Positions grow in program order, and what a loop holds lies within it."""
+    counter = 0
+
+    def visit(thunks: Sequence[Thunk], runs: int) -> Iterator[_Sequence]:
+        nonlocal counter
+        placed: list[tuple[int, Thunk]] = []
+        inner: list[_Sequence] = []
+        for thunk in _flat(thunks):
+            placed.append((counter, thunk))
+            counter += 1
+            if thunk.kind in _CONTROL_FLOW:
+                found = module.find(thunk.instruction)
+                times = runs * (found[1].trip_count if found and thunk.kind == "kWhile" else 1)
+                for _, region in thunk.regions:
+                    inner.extend(visit(region, times))
+        yield _Sequence(placed, runs)
+        yield from inner
+
+    yield from visit(top, 1)
+
+
+def _flat(thunks: Sequence[Thunk]) -> Iterator[Thunk]:
+    for thunk in thunks:
+        if thunk.kind == "kSequential":
+            yield from _flat(list(thunk.children()))
+        else:
+            yield thunk
+
+
+def _transfers(thunk: Thunk) -> list[Thunk]:
+    return [inner for inner in thunk.walk() if is_transfer(inner)]
+
+
+def _launch(
+    sequence: _Sequence,
+    place: int,
+    position: int,
+    thunk: Thunk,
+    transfers: list[Thunk],
+    number: int,
+    module: Module,
+    costs: CostModel,
+) -> Launch:
+    instructions = [found[1] for inner in transfers if (found := module.find(inner.instruction))]
+    anchor = module.find(thunk.instruction)
+    labels = [instruction.frontend.get(ID_ATTRIBUTE, "") for instruction in instructions]
+    if anchor and not any(labels):
+        labels = [anchor[1].frontend.get(ID_ATTRIBUTE, "")]
+    ids = sorted({int(text) for label in labels for text in label.split(",") if text.isdigit()})
+    end, cost = position, Cost()
+    if thunk.async_id is not None:
+        end, cost = _until_done(sequence, place, thunk.async_id, module, costs)
+    first = instructions[0] if instructions else None
+    return Launch(
+        ids=tuple(ids),
+        kind=first.opcode.removesuffix("-start") if first else transfers[0].kind.removeprefix("k"),
+        members=max(len(transfers), len(ids)),
+        bytes=sum(map(_received, instructions)),
+        stream=thunk.stream,
+        group=any(inner.kind == "kGroup" for inner in thunk.walk()),
+        runs=sequence.runs,
+        window=(position, end),
+        sequence=number,
+        instruction=thunk.instruction,
+        origin=_op_name(first),
+        annotation=first.frontend.get("_xla_stream_annotation", "") if first else "",
+        pairs=(first.attribute("source_target_pairs") or first.attribute("replica_groups")) if first else "",
+        flops=cost.flops,
+        moved=cost.bytes,
+    )
+
+
+def _until_done(
+    sequence: _Sequence, place: int, async_id: int, module: Module, costs: CostModel
+) -> tuple[int, Cost]:
+    """Position of the done of the async start at `place`, and what is computed before it."""
+    cost = Cost()
+    end = sequence.thunks[place][0]
+    for position, thunk in sequence.thunks[place + 1 :]:
+        end = position
+        if thunk.kind == "kAsyncDone":
+            if thunk.async_id == async_id:
+                break
+        elif thunk.kind in _CONTROL_FLOW or not _transfers(thunk):
+            found = module.find(thunk.instruction)
+            cost += costs.instruction(found[1], found[0]) if found else Cost()
+    return end, cost
+
+
+def _with_company(launches: list[Launch]) -> list[Launch]:
+    """Adds who is in flight with whom. Only launches whose windows meet are compared."""
+    beside: list[set[int]] = [set() for _ in launches]
+    queued: list[set[int]] = [set() for _ in launches]
+    open_ones: list[int] = []
+    for index, launch in enumerate(launches):
+        open_ones = [other for other in open_ones if launches[other].window[1] > launch.window[0]]
+        for other in open_ones:
+            target = queued if launches[other].stream == launch.stream else beside
+            target[index].add(other)
+            target[other].add(index)
+        open_ones.append(index)
+    return [
+        dataclasses.replace(launch, beside=tuple(sorted(beside[index])), queued=tuple(sorted(queued[index])))
+        for index, launch in enumerate(launches)
+    ]
+
+
+def _with_peers(launches: list[Launch], module: Module) -> list[Launch]:
+    """Adds each launch's peers: launches of its sequence that neither depend on it nor it on them.
+
+    Only peers at the same depth count, the depth being the number of transfers on the longest way to a launch: of two
+    chains that run beside each other, step i of one can be in flight with step i of the other, not with all its steps.
+    """
+    ancestors, depth = _dependences(launches, module)
+    peers: dict[int, list[int]] = {}
+    levels: dict[tuple[int, int], list[int]] = {}
+    for index, launch in enumerate(launches):
+        levels.setdefault((launch.sequence, depth.get(index, -1 - index)), []).append(index)
+    for level in levels.values():
+        for index in level:
+            peers[index] = [
+                other
+                for other in level
+                if other != index and not ancestors[index] >> other & 1 and not ancestors[other] >> index & 1
+            ]
+    return [dataclasses.replace(launch, peers=tuple(peers[index])) for index, launch in enumerate(launches)]
+
+
+def _dependences(launches: list[Launch], module: Module) -> tuple[list[int], dict[int, int]]:
+    """For each launch a bit set of the launches it needs, and its depth; depth is absent where XLA names no op."""
+    by_name = {launch.instruction: index for index, launch in enumerate(launches) if launch.instruction}
+    ancestors = [0] * len(launches)
+    depths: dict[int, int] = {}
+    homes = {home.name: home for name in by_name if (found := module.find(name)) and (home := found[0])}
+    for home in homes.values():
+        masks: dict[str, int] = {}
+        depth: dict[str, int] = {}
+        for name, instruction in home.instructions.items():
+            masks[name] = 0
+            depth[name] = 0
+            for operand in instruction.operands:
+                masks[name] |= masks.get(operand, 0)
+                depth[name] = max(depth[name], depth.get(operand, 0))
+            index = by_name.get(name)
+            if index is not None:
+                ancestors[index], depths[index] = masks[name], depth[name]
+                masks[name] |= 1 << index
+                depth[name] += 1
+    return ancestors, depths
+
+
+def _received(instruction: Instruction) -> int:
+    """Bytes of a collective's results: an async start's shape holds its operands, results and maybe contexts."""
+    if not instruction.opcode.endswith("-start"):
+        return instruction.bytes
+    parts = tuple_parts(instruction.shape)
+    return shape_bytes(parts[1] if len(parts) > 1 else instruction.shape)
+
+
+def _op_name(instruction: Instruction | None) -> str:
+    match = re.search(r'op_name="([^"]*)"', instruction.attributes) if instruction else None
+    return match[1] if match else ""
+
+
+def computation_of(launch: Launch, module: Module) -> Computation | None:
+    """The computation whose schedule holds the launch."""
+    found = module.find(launch.instruction)
+    return found[0] if found else None

@@ -1,0 +1,150 @@
+"""Compiles a module with the real XLA:GPU compiler, in a child process, and brings home what XLA wrote about it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from hloverlap.pipeline.gpu_child import REFUSED
+
+TIME_LIMIT = 300.0  # seconds for one compile; the corpus takes 2 to 20
+GPU_EXTRA = "install the gpu extra: pip install 'hloverlap[gpu]' (jax[cuda13-local] and nvidia-cuda-nvcc)"
+
+Option = tuple[str, int | bool | str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """One compile.
+
+    module: MLIR bytecode. target_config: GpuTargetConfigProto text, "" for the GPU that is there.
+    topology: XLA's text, e.g. ``2x1x4``. shardy: whether the module's shardings are Shardy's.
+    options: XLA options in the order of their names.
+    """
+
+    module: bytes
+    target_config: str
+    topology: str
+    replicas: int
+    partitions: int
+    shardy: bool
+    options: tuple[Option, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Dump:
+    """What XLA wrote: the thunks of the executor, their HLO instructions, the scheduled HLO and the memory report."""
+
+    thunk_sequence: str
+    thunk_metadata: str
+    hlo: str
+    memory: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Failure:
+    """No program came out.
+
+    kind: ``aborted`` (a CHECK ended the process), ``refused`` (XLA returned an error), ``killed`` (by a signal that is
+    no abort, as the kernel does when memory runs out), ``timeout`` or ``unavailable`` (no compiler to ask).
+    message: XLA's words, one line.
+    """
+
+    kind: str
+    message: str
+
+
+def compile_module(request: Request, time_limit: float = TIME_LIMIT) -> Dump | Failure:
+    """Compiles once; `time_limit` is in seconds. XLA_FLAGS of the environment do not count: the request says all."""
+    with tempfile.TemporaryDirectory(prefix="hlo-audit-") as name:
+        folder = pathlib.Path(name)
+        (folder / "module.mlirbc").write_bytes(request.module)
+        described = {key: value for key, value in dataclasses.asdict(request).items() if key != "module"}
+        described["options"] = dict(request.options)
+        (folder / "request.json").write_text(json.dumps(described), encoding="utf-8")
+        status, stderr = _run_child(folder, time_limit)
+        if status is None:
+            return Failure("timeout", f"no answer within {time_limit:g} s")
+        if status == REFUSED:
+            return _refusal((folder / "error.txt").read_text(encoding="utf-8"))
+        if status != 0:
+            return _crash(status, stderr)
+        return _read_dump(folder / "dump")
+
+
+def compile_all(requests: Sequence[Request], time_limit: float = TIME_LIMIT) -> list[Dump | Failure]:
+    """Compiles side by side, as many at once as there are cores; results in the order of `requests`."""
+    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+        return list(pool.map(lambda request: compile_module(request, time_limit), requests))
+
+
+def _run_child(folder: pathlib.Path, time_limit: float) -> tuple[int | None, str]:
+    """The child's exit status (None after the time limit) and what it wrote on stderr."""
+    environment = {key: value for key, value in os.environ.items() if key != "XLA_FLAGS" and not key.startswith("JAX_")}
+    environment["JAX_PLATFORMS"] = "cpu"  # else the CUDA plugin looks for a GPU and complains at length
+    with (folder / "stderr").open("w+", encoding="utf-8", errors="replace") as stderr:
+        child = subprocess.Popen(
+            [sys.executable, "-m", "hloverlap.pipeline.gpu_child", str(folder)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=stderr,
+            env=environment,
+            start_new_session=True,  # so that ptxas and its like end with it
+        )
+        try:
+            status: int | None = child.wait(time_limit)
+        except subprocess.TimeoutExpired:
+            status = None
+        finally:
+            if child.poll() is None:
+                os.killpg(child.pid, 9)
+                child.wait()
+        stderr.seek(0)
+        return status, stderr.read()
+
+
+def _refusal(text: str) -> Failure:
+    if "No PTX compilation provider" in text:
+        return Failure("unavailable", f"XLA:GPU has no ptxas to compile with; {GPU_EXTRA}")
+    if "topology not implemented for" in text:
+        return Failure("unavailable", f"no XLA:GPU compiler for this jax; {GPU_EXTRA}")
+    return Failure("refused", " ".join(text.split()))
+
+
+def _crash(status: int, stderr: str) -> Failure:
+    """An abort carries the text of the check that failed; a Python traceback its last line."""
+    checks = [match[1] for match in re.finditer(r"^F\d{4} [^\]]*\] (.*)$", stderr, re.MULTILINE)]
+    if checks:
+        return Failure("aborted", checks[0].strip())
+    lines = [line for line in stderr.splitlines() if line.strip()]
+    last = lines[-1].strip() if lines else ""
+    if status < 0:
+        kind = "aborted" if status == -6 else "killed"
+        return Failure(kind, last if kind == "aborted" and last else f"ended by signal {-status}")
+    if "No module named 'jax" in last:
+        return Failure("unavailable", f"{last}; {GPU_EXTRA}")
+    return Failure("aborted", last or f"exit status {status}")
+
+
+def _read_dump(folder: pathlib.Path) -> Dump | Failure:
+    """The texts of the one module that was compiled."""
+
+    def text(ending: str) -> str:
+        found = sorted(folder.glob(f"*{ending}"))
+        return found[0].read_text(encoding="utf-8", errors="replace") if found else ""
+
+    dump = Dump(
+        thunk_sequence=text(".thunk_sequence.txt"),
+        thunk_metadata=text(".thunk_metadata.txt"),
+        hlo=text("gpu_after_optimizations.txt"),
+        memory=text("gpu_after_optimizations-memory-usage-report.txt"),
+    )
+    return dump if dump.hlo else Failure("refused", "XLA compiled the module but dumped no optimized HLO")
