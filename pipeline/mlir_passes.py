@@ -1,0 +1,51 @@
+"""MLIR's own passes that jaxlib carries and that make sense on a JAX module.
+
+Only for suggestions and `--list-passes`: a name that is not here is still looked up in MLIR's registry.
+"""
+
+from __future__ import annotations
+
+KNOWN = (
+    "canonicalize",
+    "composite-fixed-point-pass",
+    "control-flow-sink",
+    "cse",
+    "inline",
+    "loop-invariant-code-motion",
+    "print-ir",
+    "print-op-stats",
+    "remove-dead-values",
+    "sccp",
+    "sdy-add-data-flow-edges",
+    "sdy-aggressive-propagate",
+    "sdy-apply-sharding-constraints",
+    "sdy-basic-propagate",
+    "sdy-close-shardings",
+    "sdy-drop-sharding-and-mesh",
+    "sdy-drop-sharding-rules",
+    "sdy-export-named-computations",
+    "sdy-export-pipeline",
+    "sdy-flatten-call-graph",
+    "sdy-import-func-calls",
+    "sdy-import-pipeline",
+    "sdy-inline-meshes",
+    "sdy-insert-explicit-reshards",
+    "sdy-lift-inlined-meshes",
+    "sdy-manual-axes-cleanup",
+    "sdy-op-priority-propagate",
+    "sdy-populate-op-sharding-rules",
+    "sdy-propagation-pipeline",
+    "sdy-remove-sharding-groups",
+    "sdy-remove-size-one-axes",
+    "sdy-reshard-to-collectives",
+    "sdy-sharding-constraint-to-reshard",
+    "sdy-sink-data-flow-edges",
+    "sdy-user-priority-propagate",
+    "snapshot-op-locations",
+    "strip-debuginfo",
+    "symbol-dce",
+    "symbol-privatize",
+    "topological-sort",
+    "trivial-dce",
+    "view-op-graph",
+)

@@ -1,0 +1,69 @@
+"""hlo-opt: arguments in, a pipeline over a module, text out. mlir-opt's manners."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from hloverlap.tools import arguments
+from hloverlap.tools.arguments import Arguments, UsageError
+
+FAILURE = 1
+DIFFERENCE = 3
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command and returns its exit status. argv: without the program's name; by default the process's."""
+    try:
+        status = _main(arguments.parse(sys.argv[1:] if argv is None else argv))
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # the reader has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0
+    except UsageError as error:
+        return _fail(f"{error} (see hlo-opt --help)", error)
+    except KeyboardInterrupt:
+        return 130
+
+
+def _main(given: Arguments) -> int:
+    if given.on("help"):
+        print(arguments.help_text())
+        return 0
+    if given.on("version"):
+        print(_versions())
+        return 0
+    if given.on("list-passes"):
+        from hloverlap.tools import pass_listing
+
+        pass_listing.show()
+        return 0
+    from hloverlap.pipeline.errors import PipelineError
+    from hloverlap.pipeline.reading import ReadError
+    from hloverlap.pipeline.writing import WriteError
+    from hloverlap.tools.optimizing import Optimizer
+
+    try:
+        return Optimizer(given).run()
+    except (PipelineError, ReadError, WriteError) as error:
+        return _fail(str(error), error)
+
+
+def _fail(message: str, error: Exception) -> int:
+    """One error on stderr; with HLOVERLAP_DEBUG=1 also where it comes from."""
+    if os.environ.get("HLOVERLAP_DEBUG") == "1":
+        import traceback
+
+        traceback.print_exception(error.__cause__ or error)
+    print(f"hlo-opt: error: {message}", file=sys.stderr)
+    return FAILURE
+
+
+def _versions() -> str:
+    import importlib.metadata
+    import platform
+
+    installed = "\n".join(f"{name} {importlib.metadata.version(name)}" for name in ("hloverlap", "jaxlib"))
+    return f"{installed}\npython {platform.python_version()}"

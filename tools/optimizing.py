@@ -1,0 +1,182 @@
+"""The work of hlo-opt, once its arguments are known."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+
+from hloverlap.passes.context import Context, Remark
+from hloverlap.passes.topology import Topology
+from hloverlap.pipeline import diagnostics, manager, reading, remarks, resolution, running, text, writing
+from hloverlap.pipeline.diagnostics import Diagnostic
+from hloverlap.pipeline.dialects import make_context
+from hloverlap.pipeline.errors import PipelineError
+from hloverlap.pipeline.reading import ReadError, Source
+from hloverlap.tools import arguments
+from hloverlap.tools.arguments import Arguments, UsageError
+
+FINE, FAILURE, DIFFERENCE = 0, 1, 3
+
+
+class Optimizer:
+    """One call of hlo-opt. Everything that can be wrong with the arguments is found before the input is read."""
+
+    def __init__(self, given: Arguments) -> None:
+        """Raises UsageError and PipelineError."""
+        self.given = given
+        self.mlir = make_context(given.on("allow-unregistered-dialect"))
+        self.topology = _topology(given["topology"])
+        self.path = given.input or "-"
+        if given.on("split-input-file") and (given["emit"] or "mlir") != "mlir":
+            raise UsageError("--split-input-file writes MLIR text: leave --emit out")
+        for name, _ in given.passes:
+            if not resolution.exists(name, self.mlir):
+                raise arguments.unknown(name, resolution.pass_names())
+        flags = ",".join(text.element(name, options) for name, options in given.passes)
+        self.steps = resolution.resolve(given["pass-pipeline"] or f"{text.ROOT}({flags})", self.mlir)
+        self.total = Context()
+        elide = given.number("mlir-elide-elementsattrs-if-larger")
+        self.instrumentation = manager.Instrumentation(
+            verify_each=given.on("verify-each"),
+            print_ir_before_all=given.on("mlir-print-ir-before-all"),
+            print_ir_after_all=given.on("mlir-print-ir-after-all"),
+            print_ir_after_change=given.on("mlir-print-ir-after-change"),
+            timing=given.on("mlir-timing"),
+            debuginfo=given.on("mlir-print-debuginfo"),
+            elide_larger_than=elide,
+        )
+
+    def run(self) -> int:
+        """Reads, rewrites, checks, writes; returns the exit status. Raises PipelineError, ReadError, WriteError."""
+        if self.given.on("dump-pass-pipeline"):
+            print(f"Pass Manager with {len(self.steps.steps)} passes:\n{self.steps}", file=sys.stderr)
+        if self.given.on("verify-diagnostics"):
+            return self._verify_diagnostics()
+        outputs = []
+        for source in self._sources():
+            output = self._rewrite(source)
+            if output is None:
+                return DIFFERENCE
+            outputs.append(output)
+        self._report()
+        writing.write_whole(b"\n// -----\n".join(outputs), self.given["o"] or "-")
+        return FINE
+
+    def _sources(self) -> Iterable[Source]:
+        if not self.given.on("split-input-file"):
+            yield reading.read_path(self.path, self.mlir)
+            return
+        data, name = reading.load(self.path)
+        for part in self._parts(data, name):
+            yield reading.read(part.encode(), name, self.mlir)
+
+    def _parts(self, data: bytes, name: str) -> list[str]:
+        """The input as text, in parts where it is to be split."""
+        try:
+            whole = data.decode()
+        except UnicodeDecodeError:
+            raise ReadError(
+                f"{name}: --split-input-file and --verify-diagnostics work on text, and this is not"
+            ) from None
+        if not self.given.on("split-input-file"):
+            return [whole]
+        from hloverlap.pipeline import splitting
+
+        return splitting.split(whole)
+
+    def _rewrite(self, source: Source) -> bytes | None:
+        """The output for one module; None when --check finds that it computes something else."""
+        context = running.make_pass_context(source.module, self.topology)
+        before = running.bytecode(source.module) if self.given.on("check") else b""
+        said: list[Diagnostic] = []
+        try:
+            manager.run(self.steps, source.module.operation, context, self.instrumentation, source.name, said)
+        finally:
+            self._print_remarks([*_below_error(said), *context.remarks], source.name)
+        running.check_remarks(context, source.name)
+        self._add(context)
+        if before and not self._same_results(before, running.bytecode(source.module)):
+            return None
+        return writing.serialize(
+            source,
+            source.module,
+            self.given["emit"],
+            debuginfo=self.instrumentation.debuginfo,
+            elide_larger_than=self.instrumentation.elide_larger_than,
+        )
+
+    def _same_results(self, before: bytes, after: bytes) -> bool:
+        from hloverlap.pipeline import checking
+
+        result = checking.check(before, after)
+        print(f"hlo-opt: check: {result}", file=sys.stderr)
+        return result.equal
+
+    def _verify_diagnostics(self) -> int:
+        """Every part against its own expectations."""
+        from hloverlap.pipeline import expectations
+
+        data, name = reading.load(self.path)
+        wrong = []
+        for part in self._parts(data, name):
+            try:
+                expected = expectations.parse(part)
+            except ValueError as error:
+                raise UsageError(f"{name}: {error}") from None
+            wrong += expectations.failures(expected, self._diagnostics(part, name), name)
+        for line in wrong:
+            print(line, file=sys.stderr)
+        return FAILURE if wrong else FINE
+
+    def _diagnostics(self, part: str, name: str) -> list[Diagnostic]:
+        """All that reading and running say about one part."""
+        said: list[Diagnostic] = []
+        context = Context()
+        try:
+            with diagnostics.collected(self.mlir, said):
+                source = reading.read(part.encode(), name, self.mlir)
+            context = running.make_pass_context(source.module, self.topology)
+            manager.run(self.steps, source.module.operation, context, self.instrumentation, name, said)
+        except (ReadError, PipelineError) as error:
+            if all(each.severity != "error" for each in said):  # it was not MLIR that found it
+                said.append(Diagnostic("error", str(error)))
+        return said + [
+            Diagnostic(remark.severity, f"{remark.code}: {remark.message}", remark.file, remark.line)
+            for remark in context.remarks
+        ]
+
+    def _print_remarks(self, found: Iterable[Remark], name: str) -> None:
+        form = {"text": remarks.as_text, "json": remarks.as_json, "none": None}[self.given["remarks"] or "text"]
+        if form is not None:
+            for remark in found:
+                print(form(remark, name), file=sys.stderr)
+
+    def _add(self, context: Context) -> None:
+        for name, value in context.compile_options.items():
+            self.total.need_option(name, value)
+        for name, counts in context.statistics.items():
+            for statistic, amount in counts.items():
+                self.total.count(name, statistic, amount)
+
+    def _report(self) -> None:
+        if self.given.on("mlir-pass-statistics"):
+            passes = resolution.passes_of(self.steps)
+            print(remarks.statistics_report(passes, self.total.statistics), file=sys.stderr)
+        if flags := remarks.xla_flags(self.total.compile_options):
+            print(f'XLA_FLAGS="{flags}"', file=sys.stderr)
+
+
+def _topology(given: str | None) -> Topology | None:
+    try:
+        return None if given is None else Topology.parse(given)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def _below_error(said: Iterable[Diagnostic]) -> list[Remark]:
+    """MLIR's warnings and remarks as remarks of ours; an error is raised, and a note belongs to one."""
+    return [
+        Remark("", each.severity, each.headline, file=each.file, line=each.line)
+        for each in said
+        if each.severity in ("warning", "remark")
+    ]
