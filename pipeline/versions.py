@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from jaxlib.mlir import ir
 
+from hloverlap.passes.context import Capabilities
+
 if TYPE_CHECKING:
     import jax
 
@@ -144,3 +146,11 @@ def _compile_options(
     )
     compile_options.executable_build_options.use_shardy_partitioner = shardy
     return compile_options
+
+
+def capabilities() -> Capabilities:
+    """What the XLA of this jaxlib can do."""
+    import jaxlib
+
+    version = tuple(int(part) for part in jaxlib.__version__.split(".")[:2])
+    return Capabilities(group_overlaps_compute=version >= (0, 12))
