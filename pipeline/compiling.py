@@ -60,6 +60,7 @@ def compile(
     Raises what `running.run` raises for a pipeline that cannot run, and what XLA raises for one that cannot compile.
     """
     module = versions.lowered_module(lowered)
+    # In a context of its own: jax's runs passes on threads, which Python passes do not survive.
     result = running.run(_bytecode(module), pipeline, topology=topology or topology_of(lowered))
     given = dict(compiler_options or {})
     options = {**_wanted(lowered, result.compile_options, given), **given}

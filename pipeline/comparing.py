@@ -1,0 +1,150 @@
+"""The process in which two modules run and their results are compared: it may abort, hang or be killed.
+
+    python -m hloverlap.pipeline.comparing FOLDER
+
+FOLDER holds ``request.json`` and the modules ``before`` and ``after``. Each line of stdout is JSON: for each thing that
+begins ``{"stage": what, "runs": how many inputs have been compared}``, at last ``{"status": ..., "reason": ...}``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pathlib
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jaxlib.mlir import ir
+
+from hloverlap.pipeline import estimating
+from hloverlap.pipeline.dialects import make_context
+from hloverlap.pipeline.differences import finite_share, first_difference
+from hloverlap.pipeline.entry import Entry, NotRunnableError, drop_tokens
+from hloverlap.pipeline.inputs import KINDS
+from hloverlap.pipeline.program import Program
+
+if TYPE_CHECKING:
+    from hloverlap.pipeline.inputs import Kind
+
+SEARCH = 16  # inputs to try until the original's results are finite
+FINITE_ENOUGH = 0.9
+
+
+class XlaFailureError(NotRunnableError):
+    """XLA reports an error."""
+
+
+def main(folder: pathlib.Path) -> None:
+    """Answers the request in `folder`."""
+    request = json.loads((folder / "request.json").read_text(encoding="utf-8"))
+    try:
+        answer = compare(folder, request["seeds"], request["time_limit"])
+    except NotRunnableError as error:
+        answer = {"status": "not-run", "reason": f"{error}"}
+    _say(answer)
+
+
+def compare(folder: pathlib.Path, seeds: Sequence[int], time_limit: float) -> dict[str, Any]:
+    """Compiles both modules, runs both once for each seed, and answers as `main` says it. Raises NotRunnableError.
+
+    time_limit: seconds for everything; seeds for which no time is left are not run.
+    """
+    start = time.monotonic()
+    before, after = _read(folder / "before"), _read(folder / "after")
+    if before[1].parameters != after[1].parameters or before[1].devices != after[1].devices:
+        return _different("the rewritten module takes other arguments, or other numbers of devices")
+    _refuse_hopeless(*before, time_limit)
+    with _stage("compiling the original"):
+        original = Program(*before)
+    try:
+        with _stage("compiling the rewritten module"):
+            rewritten = Program(*after)
+    except XlaFailureError as error:
+        return _different(f"the original compiles, the rewritten module does not: {error}")
+    _refuse_large(original, rewritten)
+    runs, finite, longest = 0, 0.0, 0.0
+    for position, seed in enumerate(seeds):
+        began = time.monotonic()
+        if runs and began - start + 2 * longest > time_limit:
+            break
+        kind = KINDS[position % len(KINDS)]
+        if kind == "positive":
+            with _stage("looking for inputs with finite results", runs):
+                seed = _telling_seed(original, kind, seed, time_limit / 10)
+        inputs = f"{kind} inputs, seed {seed}"
+        with _stage(f"running the original on {inputs}", runs):
+            wanted = original.run(kind, seed)
+        try:
+            with _stage(f"running the rewritten module on {inputs}", runs):
+                got = rewritten.run(kind, seed)
+        except XlaFailureError as error:
+            return _different(f"the original runs, the rewritten module does not: {error}")
+        if difference := first_difference(wanted, got):
+            if first_difference(wanted, original.run(kind, seed)):
+                raise NotRunnableError("the original gives other bits each time it runs on the same inputs")
+            return _different(f"on {inputs}, {difference}")
+        runs, finite = runs + 1, max(finite, finite_share(wanted))
+        longest = max(longest, time.monotonic() - began)
+    return {"status": "equal", "reason": "", "runs": runs, "finite": finite}
+
+
+def _telling_seed(program: Program, kind: Kind, seed: int, time_limit: float) -> int:
+    """A seed on which the program's results are finite, for NaNs tell little; the best of those tried."""
+    start = time.monotonic()
+    best, best_share = seed, -1.0
+    for attempt in range(SEARCH):
+        tried = seed + 1000 * attempt
+        share = finite_share(program.run(kind, tried))
+        if share > best_share:
+            best, best_share = tried, share
+        if best_share >= FINITE_ENOUGH or time.monotonic() - start > time_limit:
+            break
+    return best
+
+
+def _read(path: pathlib.Path) -> tuple[ir.Module, Entry]:
+    module = ir.Module.parse(path.read_bytes(), make_context())
+    drop_tokens(module)
+    return module, Entry.of(module)
+
+
+def _refuse_hopeless(module: ir.Module, entry: Entry, time_limit: float) -> None:
+    work = 2 * entry.replicas * estimating.flops(module, entry.partitions)  # one run of each module
+    rate = estimating.CORE_RATE * (os.cpu_count() or 1)
+    if work > time_limit / 2 * rate:
+        raise NotRunnableError(
+            f"one run of each module is {work:.1e} floating-point operations, about {work / rate:.0f} s on this CPU, "
+            f"too much for a limit of {time_limit:g} s"
+        )
+
+
+def _refuse_large(original: Program, rewritten: Program) -> None:
+    need, have = original.memory() + rewritten.memory(), estimating.available_memory()
+    if need > have:
+        raise NotRunnableError(f"the two modules need {need / 2**30:.1f} GiB and {have / 2**30:.1f} GiB are free")
+
+
+@contextlib.contextmanager
+def _stage(stage: str, runs: int = 0) -> Iterator[None]:
+    """Says what begins, and turns what XLA raises into XlaFailureError."""
+    _say({"stage": stage, "runs": runs})
+    try:
+        yield
+    except Exception as error:  # XLA raises RuntimeError, ValueError and its own
+        raise XlaFailureError(next(iter(f"{error}".strip().splitlines()), type(error).__name__)) from error
+
+
+def _different(reason: str) -> dict[str, Any]:
+    return {"status": "different", "reason": reason}
+
+
+def _say(message: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(message) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(pathlib.Path(sys.argv[1]))

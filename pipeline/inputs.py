@@ -1,0 +1,132 @@
+"""Random arrays for running a module: the same for the same seed, in any process.
+
+Three kinds, because no one kind shows every mistake:
+
+- ``ordinary``: normals, and integers from 0 to 7, so that indices and loop bounds stay sane;
+- ``positive``: positive floats of like size along each axis, and integers from 1 to 3, so that roots, logarithms and
+  quotients stay finite; scalars, which are often steps and tolerances, are near a thousandth;
+- ``special``: ordinary floats with NaNs of random payload, infinities, denormals, -0 and large values strewn in,
+  and integers of every size (scalars excepted: they bound loops).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+Kind = Literal["ordinary", "positive", "special"]
+KINDS: tuple[Kind, ...] = ("ordinary", "positive", "special")
+
+
+def dtype_of(element_type: str) -> np.dtype[Any]:
+    """The NumPy dtype of an MLIR element type, such as ``f8E4M3FN``, ``ui4`` or ``complex<f32>``.
+
+    Raises ValueError for one that NumPy cannot hold.
+    """
+    import ml_dtypes
+
+    if element_type == "i1":
+        return np.dtype(bool)
+    if match := re.fullmatch(r"complex<f(32|64)>", element_type):
+        return np.dtype(f"complex{2 * int(match[1])}")
+    name = element_type.lower()
+    name = re.sub(r"^s?i(?=\d)", "int", re.sub(r"^ui(?=\d)", "uint", name))
+    name = re.sub(r"^f(\d+)", r"float\1", re.sub(r"^f(\d)(e)", r"float\1_\2", name)).replace("bf16", "bfloat16")
+    found = getattr(ml_dtypes, name, None) or getattr(np, name, None)
+    if found is None:
+        raise ValueError(f"no array can hold elements of type {element_type}")
+    return np.dtype(found)
+
+
+def bits_of(dtype: np.dtype[Any]) -> int:
+    """How many bits of each stored element mean something: 4 for int4, which is stored in a byte."""
+    match = re.search(r"(?:int|float)(\d)(?:_|$)", dtype.name)
+    return int(match[1]) if match else 8 * dtype.itemsize
+
+
+def bit_patterns(array: Array) -> Array:
+    """The elements of `array` as unsigned integers; a complex number gives two, in a new last axis."""
+    contiguous = np.ascontiguousarray(array).reshape(array.shape)
+    if contiguous.dtype.kind == "c":
+        half = np.dtype(f"uint{4 * contiguous.itemsize}")
+        return contiguous.view(half).reshape((*array.shape, 2)) if array.ndim else contiguous.reshape(1).view(half)
+    patterns = contiguous.view(np.dtype(f"uint{8 * contiguous.itemsize}"))
+    bits = bits_of(contiguous.dtype)
+    return patterns & ((1 << bits) - 1) if bits < 8 else patterns
+
+
+def random_array(shape: tuple[int, ...], dtype: np.dtype[Any], kind: Kind, seed: tuple[int, ...]) -> Array:
+    """An array of one kind; `seed` names it, e.g. (seed, replica, parameter)."""
+    generator = np.random.default_rng(seed)
+    if dtype.kind == "c":
+        half = np.dtype(f"float{4 * dtype.itemsize}")
+        return _floats(generator, (*shape, 2), half, kind).view(dtype).reshape(shape)
+    if dtype.kind == "b":
+        return generator.integers(0, 2, shape, np.uint8).astype(bool)
+    if dtype.kind in "iu" or "int" in dtype.name:
+        return _integers(generator, shape, dtype, kind)
+    return _floats(generator, shape, dtype, kind)
+
+
+def _integers(generator: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any], kind: Kind) -> Array:
+    bits = bits_of(dtype)
+    if kind == "special" and shape:
+        patterns = generator.integers(0, (1 << bits) - 1, shape, np.uint64, endpoint=True)
+        unsigned = patterns.astype(np.dtype(f"uint{8 * dtype.itemsize}"))
+        return unsigned.view(dtype) if bits >= 8 else unsigned.astype(dtype)
+    low, high = (1, 3) if kind == "positive" else (0, 7)
+    top = (1 << (bits - ("uint" not in dtype.name))) - 1  # 1 for int2
+    return generator.integers(min(low, top), min(high, top), shape, np.int8, endpoint=True).astype(dtype)
+
+
+def _floats(generator: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any], kind: Kind) -> Array:
+    wide = np.float64 if dtype.itemsize == 8 else np.float32
+    drawn = generator.standard_normal(shape, wide)
+    if kind == "positive":
+        drawn = np.multiply(1 + drawn / 64, _scales(generator, shape), dtype=wide)
+    values = np.asarray(drawn).astype(dtype)
+    if kind == "special" and values.size:
+        _strew(generator, values)
+    return values
+
+
+def _scales(generator: np.random.Generator, shape: tuple[int, ...]) -> Array | float:
+    """Sizes that differ by up to 16 along short axes, which usually hold unlike quantities, such as mass and energy."""
+    scales: Array | float = 1.0 if shape else 2.0**-10
+    for axis, length in enumerate(shape):
+        if 1 < length < 8:
+            factors = np.exp2(generator.uniform(-2, 2, length))
+            scales = scales * factors.reshape([-1 if other == axis else 1 for other in range(len(shape))])
+    return scales
+
+
+def _strew(generator: np.random.Generator, values: Array) -> None:
+    """Puts special values into an eighth of the elements; into none or one where there are fewer than eight."""
+    count = values.size // 8 or int(generator.integers(0, 2))
+    places = generator.integers(0, values.size, count)
+    width = bits_of(values.dtype)
+    unsigned = np.dtype(f"uint{8 * values.itemsize}")
+    patterns = generator.integers(0, 1 << (width - 1), count, np.uint64, endpoint=False)
+    if width >= 16:  # in a byte every pattern turns up by itself
+        import ml_dtypes
+
+        mantissa_bits = ml_dtypes.finfo(values.dtype).nmant
+        mantissa = np.uint64((1 << mantissa_bits) - 1)
+        exponent = np.uint64((1 << (width - 1)) - 1) & ~mantissa
+        choices = [
+            patterns | exponent | np.uint64(1),  # NaN, quiet or signalling, of random payload
+            np.full(count, exponent),  # infinity
+            patterns & mantissa,  # denormal
+            np.zeros(count, np.uint64),  # zero
+            patterns,  # anything
+        ]
+        patterns = np.choose(generator.integers(0, len(choices), count), choices)
+    sign = generator.integers(0, 2, count, np.uint64) << np.uint64(width - 1)
+    values.view(unsigned).reshape(-1)[places] = (patterns | sign).astype(unsigned)
