@@ -63,7 +63,10 @@ class Option:
 
     def format(self, value: Any) -> str:
         """How `value` is spelled in a pipeline."""
-        return str(value).lower() if isinstance(value, bool) else str(value)
+        spelled = str(value).lower() if isinstance(value, bool) else str(value)
+        if spelled and not any(character.isspace() or character in "{}=,'\"" for character in spelled):
+            return spelled
+        return f'"{spelled}"' if "'" in spelled else f"'{spelled}'"
 
     @property
     def type_name(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from jaxlib.mlir import ir
 
@@ -48,7 +49,7 @@ def collected(context: ir.Context, found: list[Diagnostic]) -> Iterator[None]:
 
     # Otherwise the bindings keep errors for the exception that they raise, and they lose their order among the rest.
     before, context.emit_error_diagnostics = context.emit_error_diagnostics, True
-    handler = context.attach_diagnostic_handler(take)
+    handler: Any = context.attach_diagnostic_handler(take)
     try:
         yield
     finally:

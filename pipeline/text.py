@@ -19,7 +19,6 @@ ROOT = "builtin.module"
 _NAME = re.compile(r"[A-Za-z_][\w.$-]*")
 _SPACE = re.compile(r"\s*")
 _KEY = re.compile(r"[^\s={}'\"]+")
-_CLOSING = {"{": "}", "(": ")", "[": "]"}
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,10 @@ def parse(text: str) -> AnchorNode:
     Raises PipelineTextError.
     """
     reader = _Reader(text)
-    children = tuple(reader.elements(closing=""))
+    try:
+        children = tuple(reader.elements(closing=""))
+    except RecursionError:
+        raise PipelineTextError("operations are nested too deep", text, 0) from None
     if len(children) == 1 and isinstance(children[0], AnchorNode) and children[0].name in (ROOT, "any"):
         return AnchorNode(ROOT, children[0].position, children[0].children)
     return AnchorNode(ROOT, 0, children)
@@ -82,24 +84,24 @@ def quoted(value: str) -> str:
 
 
 def _balanced(value: str) -> bool:
-    """Whether `value` is one bracketed group such as {a,b}, which needs no quotes."""
-    return value[:1] in ("{", "[") and _closing(value, 0) == len(value) - 1
+    """Whether `value` is one group such as {a,b}, which needs no quotes."""
+    return value.startswith("{") and _closing(value, 0) == len(value) - 1
 
 
 def _closing(text: str, start: int) -> int:
-    """Offset of the bracket that closes the one at `start`; -1 when nothing does. Quoted text is passed over."""
-    stack, quote = [], ""
+    """Offset of the brace that closes the one at `start`; -1 when none does. Quoted text is passed over."""
+    depth, quote = 0, ""
     for offset in range(start, len(text)):
         character = text[offset]
         if quote:
             quote = "" if character == quote else quote
         elif character in "'\"":
             quote = character
-        elif character in _CLOSING:
-            stack.append(_CLOSING[character])
-        elif stack and character == stack[-1]:
-            stack.pop()
-            if not stack:
+        elif character == "{":
+            depth += 1
+        elif character == "}":
+            depth -= 1
+            if not depth:
                 return offset
     return -1
 
@@ -117,7 +119,7 @@ class _Reader:
         self._skip()
         if not self._take(closing):
             while True:
-                yield self._element()
+                yield self._element(opened)
                 self._skip()
                 if self._take(closing):
                     break
@@ -127,11 +129,11 @@ class _Reader:
                     self._fail(f"expected ',' or '{closing}'" if closing else "expected ','", opened)
                 self._skip()
 
-    def _element(self) -> PassNode | AnchorNode:
+    def _element(self, opened: int) -> PassNode | AnchorNode:
         start = self.at
         match = _NAME.match(self.text, start)
         if match is None:
-            self._fail("expected the name of a pass or operation", start)
+            self._fail("expected the name of a pass or operation", opened)
         self.at = match.end()
         name = match[0]
         self._skip()
@@ -168,8 +170,8 @@ class _Reader:
                 if closed < 0:
                     raise PipelineTextError("this quote is never closed", self.text, at)
                 at = closed
-            elif self.text[at] in _CLOSING:
-                at = max(_closing(self.text, at), at)
+            elif self.text[at] == "{":
+                at = _closing(self.text, at)  # there is one: the braces around the options are balanced
             at += 1
         return at
 
