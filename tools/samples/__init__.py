@@ -1,7 +1,7 @@
 """Programs to try hloverlap on: real JAX code, each with the transfers of one kind of model.
 
 ``SAMPLES`` lists them without importing JAX; ``sample("ring_matmul").build()`` gives the program.
-Beside each program lies the module it lowers to, such as ``ring_matmul.mlir``, read with ``module_path("ring_matmul")``.
+Beside each program lies the module it lowers to, such as ``ring_matmul.mlir``: ``module_path("ring_matmul")``.
 ``replica_ring.mlir`` has no program: it is written by hand in replica mode, which ``jax.pmap`` no longer lowers to.
 """
 

@@ -27,7 +27,7 @@ def step(field: Any, mixer: Any, xp: Any = jnp) -> Any:
 def build(
     devices: Sequence[jax.Device], *, rows: int = 512, columns: int = 256, steps: int = 4, dtype: Any = jnp.float32
 ) -> Program:
-    """field: dtype[rows, columns] with split rows, mixer: dtype[columns, columns] on all -> the field after all steps."""
+    """field: dtype[rows, columns], split by rows, and mixer: dtype[columns, columns] -> the field after all steps."""
     divide(rows, len(devices), "rows")
     mesh = Mesh(np.array(devices), ("x",))
     split = NamedSharding(mesh, P("x", None))

@@ -47,6 +47,14 @@ def pipeline_loss(weights: jax.Array, inputs: jax.Array, labels: jax.Array) -> j
     return jax.lax.psum(jnp.where(last, jnp.mean(entropies[stages - 1 :]), 0.0), "stage")
 
 
+def start_of_training(stages: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Weights f32[stages, WIDTH, WIDTH], inputs f32[MICROBATCHES, BATCH, WIDTH] and labels, the same each time."""
+    random = np.random.default_rng(0)
+    weights = (0.5 * WIDTH**-0.5 * random.standard_normal((stages, WIDTH, WIDTH))).astype(np.float32)
+    inputs = random.standard_normal((MICROBATCHES, BATCH, WIDTH)).astype(np.float32)
+    return weights, inputs, inputs[..., -CLASSES:].argmax(-1).astype(np.int32)
+
+
 def main(steps: int = 5) -> None:
     """Trains for so many steps."""
     mesh = Mesh(np.array(jax.devices()), ("stage",))
@@ -58,10 +66,7 @@ def main(steps: int = 5) -> None:
         value, gradient = jax.value_and_grad(loss)(weights, inputs, labels)
         return weights - RATE * gradient, value
 
-    random = np.random.default_rng(0)
-    weights = (0.5 * WIDTH**-0.5 * random.standard_normal((mesh.size, WIDTH, WIDTH))).astype(np.float32)
-    inputs = random.standard_normal((MICROBATCHES, BATCH, WIDTH)).astype(np.float32)
-    labels = inputs[..., -CLASSES:].argmax(-1).astype(np.int32)
+    weights, inputs, labels = start_of_training(mesh.size)
     trained = jax.device_put(weights, NamedSharding(mesh, by_stage))
     data = jax.device_put((inputs, labels), NamedSharding(mesh, P()))
     for step in range(steps):
