@@ -127,9 +127,12 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "3", comb
                 told.add(member.op)
                 code, text, statistic = self._reason(unit, unit in joined, streams.get(unit))
                 if member.instance.function in lanes.unfollowed and unit in streams:
-                    code, text = "ACS007", (
-                        f"Left as it is: function '{member.instance.function}' is reached on too many paths to look "
-                        "at them all; run MLIR's 'inline' first."
+                    code, text = (
+                        "ACS007",
+                        (
+                            f"Left as it is: function '{member.instance.function}' is reached on too many paths to look "
+                            "at them all; run MLIR's 'inline' first."
+                        ),
                     )
                 if statistic:
                     self.count(context, statistic)

@@ -84,7 +84,9 @@ after:  %a = "stablehlo.collective_permute"(%x) <{… [[0, 1], [1, 0]] …}>
         # A device that no pair names gets zeros, so only a full set of pairs gives back what went in.
         size = sizes[mode_of(op)]
         if len(pairs) != size:
-            told = f"only {len(pairs)} of {size} devices" if size else "a number of devices that the module does not give"
+            told = (
+                f"only {len(pairs)} of {size} devices" if size else "a number of devices that the module does not give"
+            )
             context.remark("CPE004", f"Kept, though it sends nothing: it names {told}; the others get zeros.", op)
             return False
         if frontend_attributes.read(op):

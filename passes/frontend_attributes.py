@@ -46,3 +46,8 @@ def update(op: ir.Operation, values: Mapping[str, str | None]) -> bool:
     else:
         op.attributes[KEY] = wanted
     return True
+
+
+def names(op: ir.Operation) -> list[str]:
+    """Names of all attributes of an op, in order."""
+    return [item if isinstance(item, str) else item.name for item in op.attributes]

@@ -30,6 +30,18 @@ def strip(op: ir.Operation) -> None:
     frontend_attributes.update(op, {STREAM: None, COMBINER_KEY: None})
 
 
+def strip_own(op: ir.Operation) -> None:
+    """The same, where the annotation is ours."""
+    if is_own(op):
+        strip(op)
+
+
+def others(op: ir.Operation) -> dict[str, str]:
+    """The frontend attributes of an op without an annotation of ours."""
+    held = frontend_attributes.read(op)
+    return {name: value for name, value in held.items() if name not in (STREAM, COMBINER_KEY)} if is_own(op) else held
+
+
 def own_ops(module: ir.Operation) -> list[ir.Operation]:
     """Every op with an annotation of ours, in module order."""
     found: list[ir.Operation] = []
