@@ -41,7 +41,7 @@ def module_text(sample: Sample, devices: int | None = None, **sizes: Any) -> str
     """The sample's StableHLO with source locations, for ``devices`` devices (default: the sample's own number)."""
     import jax
 
-    # A helper such as jnp.roll is traced once a process and keeps the line that first called it.
+    # A function of JAX such as jnp.roll is traced once a process and keeps the line that first called it.
     jax.clear_caches()
     with _settings():
         return sample.build(jax.devices()[: devices or sample.devices], **sizes).lower().as_text(debug_info=True)
