@@ -8,7 +8,7 @@ from hloverlap.passes.base import Pass
 from hloverlap.passes.context import CompileOption, Remark
 from hloverlap.pipeline.diagnostics import place
 
-_RULE = f"===-{'-' * 73}-==="
+_RULE = f"==={'-' * 73}==="
 
 
 def as_text(remark: Remark, name: str) -> str:
@@ -35,8 +35,11 @@ def as_json(remark: Remark, name: str) -> str:
 
 
 def statistics_report(passes: Iterable[Pass], statistics: Mapping[str, Mapping[str, int]]) -> str:
-    """The counts of each pass that ran, in the shape of MLIR's report; a pass that ran twice is shown once, summed."""
-    lines = [_RULE, f"{'... Pass statistics report ...':^79}".rstrip(), _RULE]
+    """The counts of each pass that ran, in the shape of MLIR's report; a pass that ran twice is shown once, summed.
+
+    MLIR's own passes are not in it: jaxlib is built without their counters.
+    """
+    lines = [_RULE, f"{'... Pass statistics report ...':^80}".rstrip(), _RULE]
     for step in dict.fromkeys(type(each) for each in passes):
         lines.append(step.name)
         counts = statistics.get(step.name, {})

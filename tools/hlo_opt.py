@@ -10,7 +10,6 @@ from hloverlap.tools import arguments
 from hloverlap.tools.arguments import Arguments, UsageError
 
 FAILURE = 1
-DIFFERENCE = 3
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -20,7 +19,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except BrokenPipeError:  # the reader has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except UsageError as error:
         return _fail(f"{error} (see hlo-opt --help)", error)
@@ -47,7 +46,9 @@ def _main(given: Arguments) -> int:
 
     try:
         return Optimizer(given).run()
-    except (PipelineError, ReadError, WriteError) as error:
+    except WriteError as error:
+        return 0 if isinstance(error.__context__, BrokenPipeError) else _fail(str(error), error)
+    except (PipelineError, ReadError) as error:
         return _fail(str(error), error)
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 
+from jaxlib.mlir import ir
+
 from hloverlap.passes.context import Context, Remark
 from hloverlap.passes.topology import Topology
-from hloverlap.pipeline import diagnostics, manager, reading, remarks, resolution, running, text, writing
+from hloverlap.pipeline import diagnostics, formats, manager, reading, remarks, resolution, running, text, writing
 from hloverlap.pipeline.diagnostics import Diagnostic
 from hloverlap.pipeline.dialects import make_context
 from hloverlap.pipeline.errors import PipelineError
@@ -59,7 +61,7 @@ class Optimizer:
                 return DIFFERENCE
             outputs.append(output)
         self._report()
-        writing.write_whole(b"\n// -----\n".join(outputs), self.given["o"] or "-")
+        writing.write_whole(b"// -----\n".join(outputs), self.given["o"] or "-")
         return FINE
 
     def _sources(self) -> Iterable[Source]:
@@ -92,25 +94,29 @@ class Optimizer:
         try:
             manager.run(self.steps, source.module.operation, context, self.instrumentation, source.name, said)
         finally:
-            self._print_remarks([*_below_error(said), *context.remarks], source.name)
+            self._print_remarks([*_no_errors(said), *context.remarks], source.name)
         running.check_remarks(context, source.name)
         self._add(context)
-        if before and not self._same_results(before, running.bytecode(source.module)):
+        if before and not self._same_results(before, source):
             return None
+        emit = self.given["emit"]
         return writing.serialize(
             source,
             source.module,
-            self.given["emit"],
+            formats.EMIT[emit] if emit else None,
             debuginfo=self.instrumentation.debuginfo,
             elide_larger_than=self.instrumentation.elide_larger_than,
         )
 
-    def _same_results(self, before: bytes, after: bytes) -> bool:
+    def _same_results(self, before: bytes, source: Source) -> bool:
+        """What --check says. Raises PipelineError when this machine cannot run the module: that is no pass."""
         from hloverlap.pipeline import checking
 
-        result = checking.check(before, after)
-        print(f"hlo-opt: check: {result}", file=sys.stderr)
-        return result.equal
+        result = checking.check(before, running.bytecode(source.module))
+        if result.status == "not-run":
+            raise PipelineError(f"{source.name}: check {result}")
+        print(f"{source.name}: check: {result}", file=sys.stderr)
+        return result.status == "equal"
 
     def _verify_diagnostics(self) -> int:
         """Every part against its own expectations."""
@@ -134,10 +140,10 @@ class Optimizer:
         context = Context()
         try:
             with diagnostics.collected(self.mlir, said):
-                source = reading.read(part.encode(), name, self.mlir)
-            context = running.make_pass_context(source.module, self.topology)
-            manager.run(self.steps, source.module.operation, context, self.instrumentation, name, said)
-        except (ReadError, PipelineError) as error:
+                module = ir.Module.parse(part, self.mlir)
+            context = running.make_pass_context(module, self.topology)
+            manager.run(self.steps, module.operation, context, self.instrumentation, name, said)
+        except (ir.MLIRError, PipelineError) as error:
             if all(each.severity != "error" for each in said):  # it was not MLIR that found it
                 said.append(Diagnostic("error", str(error)))
         return said + [
@@ -173,7 +179,7 @@ def _topology(given: str | None) -> Topology | None:
         raise UsageError(str(error)) from None
 
 
-def _below_error(said: Iterable[Diagnostic]) -> list[Remark]:
+def _no_errors(said: Iterable[Diagnostic]) -> list[Remark]:
     """MLIR's warnings and remarks as remarks of ours; an error is raised, and a note belongs to one."""
     return [
         Remark("", each.severity, each.headline, file=each.file, line=each.line)

@@ -24,3 +24,28 @@ def corpus() -> pathlib.Path:
     if not folder.is_dir():
         pytest.skip(f"no corpus of real modules at {folder}; the modules in tools/samples are tested everywhere")
     return folder
+
+
+@pytest.fixture
+def orchestra(monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    """An installed package whose entry points bring passes: note, note-function, refuse, ..."""
+    folder = REPOSITORY / "tests" / "orchestra"
+    monkeypatch.syspath_prepend(folder)
+    return folder
+
+
+@pytest.fixture
+def two_functions() -> str:
+    """A module with something for cse and for symbol-dce to do."""
+    return """module @m {
+  func.func public @main(%a: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = stablehlo.add %a, %a : tensor<4xf32>
+    %1 = stablehlo.add %a, %a : tensor<4xf32>
+    %2 = stablehlo.multiply %0, %1 : tensor<4xf32>
+    return %2 : tensor<4xf32>
+  }
+  func.func private @unused(%a: tensor<4xf32>) -> tensor<4xf32> {
+    return %a : tensor<4xf32>
+  }
+}
+"""
