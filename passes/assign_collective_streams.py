@@ -61,7 +61,7 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "3", comb
     first_stream: int = option(3, "number of the first stream; XLA itself uses 0 to 2")
     collectives: Literal["permute", "all"] = option("permute", "which collectives to place")
 
-    def run(self, op: ir.Operation, context: Context) -> None:  # noqa: D102
+    def run(self, op: ir.Operation, context: Context) -> None:
         if self.max_streams < 1:
             raise PassError(f"max-streams={self.max_streams} leaves no stream to use; give at least 1")
         if self.first_stream < 1:
@@ -126,14 +126,10 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "3", comb
                     continue
                 told.add(member.op)
                 code, text, statistic = self._reason(unit, unit in joined, streams.get(unit))
-                if member.instance.function in lanes.unfollowed and unit in streams:
-                    code, text = (
-                        "ACS007",
-                        (
-                            f"Left as it is: function '{member.instance.function}' is reached on too many paths to look "
-                            "at them all; run MLIR's 'inline' first."
-                        ),
-                    )
+                function = member.instance.function
+                if function in lanes.unfollowed and unit in streams:
+                    code, statistic = "ACS007", ""
+                    text = f"Left as it is: too many paths lead to function '{function}'; run MLIR's 'inline' first."
                 if statistic:
                     self.count(context, statistic)
                 context.remark(code, text, member.op)

@@ -23,7 +23,7 @@ from jaxlib.mlir import ir
 from hloverlap.passes.context import Context
 
 
-def option(default: Any, help: str) -> Any:  # noqa: A002
+def option(default: Any, help: str) -> Any:
     """A field of a pass that the user may set: int, bool, str, or a Literal of the allowed words."""
     return dataclasses.field(default=default, metadata={"help": help})
 

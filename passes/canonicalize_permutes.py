@@ -35,7 +35,7 @@ after:  %a = "stablehlo.collective_permute"(%x) <{… [[0, 1], [1, 0]] …}>
         "num-shared": "permutes removed because an equal one of the same value is there",
     }
 
-    def run(self, op: ir.Operation, context: Context) -> None:  # noqa: D102
+    def run(self, op: ir.Operation, context: Context) -> None:
         effects = Effects(Symbols(op))
         blocks: list[ir.Block] = []
 
@@ -59,7 +59,7 @@ after:  %a = "stablehlo.collective_permute"(%x) <{… [[0, 1], [1, 0]] …}>
             self._sort(op, context)
             if self._remove_identity(op, sizes, context):
                 continue
-            key = (op.operands[0], str(op.attributes))
+            key = (op.operands[0], mode_of(op), frontend_attributes.as_text(op, without=("channel_handle",)))
             first = seen.setdefault(key, op)
             if first is not op:
                 context.remark("CPE003", f"Removed: it sends the same value the same way as {describe(first)}.", op)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from jaxlib.mlir import ir
 
@@ -31,7 +31,7 @@ def update(op: ir.Operation, values: Mapping[str, str | None]) -> bool:
 
     The attribute itself goes when its last entry goes.
     """
-    held = op.attributes[KEY] if KEY in op.attributes else None
+    held = op.attributes.get(KEY, None)
     entries = {item.name: item.attr for item in held} if isinstance(held, ir.DictAttr) else {}
     for name, value in values.items():
         if value is None:
@@ -51,3 +51,8 @@ def update(op: ir.Operation, values: Mapping[str, str | None]) -> bool:
 def names(op: ir.Operation) -> list[str]:
     """Names of all attributes of an op, in order."""
     return [item if isinstance(item, str) else item.name for item in op.attributes]
+
+
+def as_text(op: ir.Operation, without: Collection[str] = ()) -> tuple[tuple[str, str], ...]:
+    """All attributes of an op but those named, as (name, text): equal for ops that carry the same."""
+    return tuple((name, str(op.attributes[name])) for name in names(op) if name not in without)

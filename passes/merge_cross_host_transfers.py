@@ -57,7 +57,7 @@ after:  %0:2 = call @collectives_group(%x, %y) {mhlo.frontend_attributes =
     max_bytes: int = option(32 * 1024 * 1024, "most bytes a device sends in one merged transfer")
     min_count: int = option(2, "fewest permutes worth merging")
 
-    def run(self, op: ir.Operation, context: Context) -> None:  # noqa: D102
+    def run(self, op: ir.Operation, context: Context) -> None:
         if self.min_count < 2:
             raise PassError(f"min-count={self.min_count} merges nothing with itself; give at least 2")
         if self.max_bytes < 1:
@@ -247,14 +247,10 @@ def _by_level(segment: Segment, kind: Set) -> list[Set]:
     return [levels[level] for level in sorted(levels)]
 
 
-def _other_attributes(op: ir.Operation) -> tuple[tuple[str, str], ...]:
-    """All that a permute carries besides its pairs, its channel and our own annotation, as text."""
-    held = {name: str(op.attributes[name]) for name in frontend_attributes.names(op)}
-    held.pop("source_target_pairs")
-    held.pop("channel_handle", None)
-    if stream_annotations.is_own(op):
-        held[frontend_attributes.KEY] = str(stream_annotations.others(op))
-    return tuple(sorted(held.items()))
+def _other_attributes(op: ir.Operation) -> Hashable:
+    """All that a permute carries besides its pairs, its channel and an annotation of ours."""
+    special = ("source_target_pairs", "channel_handle", frontend_attributes.KEY)
+    return frontend_attributes.as_text(op, special), tuple(stream_annotations.others(op).items())
 
 
 def _concatenate(members: Sequence[ir.Operation]) -> None:
@@ -266,7 +262,7 @@ def _concatenate(members: Sequence[ir.Operation]) -> None:
         merged = stablehlo.CollectivePermuteOp(
             packed,
             first.attributes["source_target_pairs"],
-            channel_handle=first.attributes["channel_handle"] if "channel_handle" in first.attributes else None,
+            channel_handle=first.attributes.get("channel_handle", None),
         ).operation
         for name in frontend_attributes.names(first):
             if name not in merged.attributes:

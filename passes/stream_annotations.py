@@ -1,7 +1,8 @@
 """How this project's own stream annotations are told from the user's.
 
 Each of ours has a combiner key beside it. XLA's combiner joins no permutes whose keys differ, without which two
-annotated permutes with equal pairs abort XLA 0.10.2 and become synchronous in 0.12; and the key's prefix says whose it is.
+annotated permutes with equal pairs abort XLA 0.10.2 and become synchronous in 0.12; and the key's prefix says whose
+it is.
 """
 
 from __future__ import annotations

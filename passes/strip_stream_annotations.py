@@ -24,7 +24,7 @@ before: "stablehlo.collective_permute"(%x) … {mhlo.frontend_attributes =
 after:  "stablehlo.collective_permute"(%x) … {mhlo.frontend_attributes = {theirs = "kept"}}"""
     statistics: ClassVar[dict[str, str]] = {"num-stripped": "annotations removed"}
 
-    def run(self, op: ir.Operation, context: Context) -> None:  # noqa: D102
+    def run(self, op: ir.Operation, context: Context) -> None:
         for collective in stream_annotations.own_ops(op):
             stream_annotations.strip(collective)
             self.count(context, "num-stripped")

@@ -45,7 +45,7 @@ class Topology:
     def crosses(self, pair: Pair) -> bool:
         """Whether data of this (source, target) pair leaves its host. Pairs out of range do not."""
         source, target = pair
-        return 0 <= min(pair) and max(pair) < self.size and self.host[source] != self.host[target]
+        return min(pair) >= 0 and max(pair) < self.size and self.host[source] != self.host[target]
 
     def any_crosses(self, pairs: Iterable[Pair]) -> bool:
         """Whether at least one pair leaves its host."""

@@ -75,7 +75,7 @@ class Segment:
     def heavy_levels(self) -> list[int]:
         """For each op, the most heavy ops (matmuls, loops, calls, collectives …) on any way that leads to it."""
         levels: list[int] = []
-        for op, needs in zip(self.ops, self.needs, strict=True):
+        for needs in self.needs:
             waits = max((levels[need] + (self.ops[need].name in _HEAVY) for need in needs), default=0)
             levels.append(waits)
         return levels
