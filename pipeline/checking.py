@@ -11,8 +11,9 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from typing import IO, Any, Literal
+import time
+from collections.abc import Callable, Sequence
+from typing import Literal
 
 from jaxlib.mlir import ir
 
@@ -32,7 +33,7 @@ class CheckResult:
     """What came out.
 
     status: ``equal`` (same bits on every input that was run), ``different``, or ``not-run`` (this machine cannot say).
-    reason: a clause that says what differs, or why nothing could be run; "" when equal.
+    reason: a clause that says what differs, or why not everything could be run; "" where everything was.
     runs: on how many inputs both modules ran and agreed.
     finite: the largest share, over the inputs, of floating-point results that were neither infinite nor NaN.
     structure: only with ``not-run``: what differs between what the two modules send over the wire, "" for nothing.
@@ -48,7 +49,8 @@ class CheckResult:
         """One sentence for people."""
         if self.status == "equal":
             finite = f"{self.finite:.0%} of the floating-point results finite" if self.finite < 1 else "all finite"
-            return f"equal: the same bits on {self.runs} random inputs ({finite})"
+            rest = f"; {self.reason}" if self.reason else ""
+            return f"equal: the same bits on {self.runs} random inputs ({finite}){rest}"
         if self.status == "different":
             return f"different: {self.reason}"
         wire = "the same data goes over the wire" if not self.structure else f"on the wire, {self.structure}"
@@ -85,16 +87,24 @@ def check(
 
 
 def _run_child(folder: pathlib.Path, devices: int, time_limit: float, progress: Progress) -> CheckResult:
-    command = [sys.executable, "-m", "hloverlap.pipeline.comparing", str(folder)]
     late = threading.Event()
-    last: dict[str, Any] = {"stage": "starting", "runs": 0}
+    stages = [_Stage("starting the process that runs the modules", time.monotonic(), 0, 0.0)]
     with (
         open(folder / "stderr", "w+b") as stderr,
         subprocess.Popen(
-            command, env=_environment(devices), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr
+            _command(folder),
+            env=_environment(devices),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
         ) as child,
     ):
-        timer = threading.Timer(time_limit, lambda: (late.set(), child.kill()))
+
+        def stop() -> None:
+            late.set()
+            child.kill()
+
+        timer = threading.Timer(time_limit, stop)
         timer.start()
         try:
             assert child.stdout is not None
@@ -102,40 +112,52 @@ def _run_child(folder: pathlib.Path, devices: int, time_limit: float, progress: 
                 message = json.loads(line)
                 if "status" in message:
                     return CheckResult(**message)
-                last = message
+                stages.append(_Stage(message["stage"], time.monotonic(), message["runs"], message["finite"]))
                 progress(message["stage"])
         finally:
             timer.cancel()
-            child.kill()  # nothing to lose: the answer is in, or will not come
-        child.wait()
-        return _without_answer(last, late.is_set(), child.returncode, time_limit, stderr)
-
-
-def _without_answer(
-    last: Mapping[str, Any], late: bool, status: int, time_limit: float, stderr: IO[bytes]
-) -> CheckResult:
-    """The child ended without a word."""
-    stage, runs = last["stage"], last["runs"]
-    if late:
-        how = f"there was no end within {time_limit:g} s"
-    elif status == -9:
-        how = "the process was killed, as happens when memory runs out"
-    else:
+            child.kill()  # the answer is in, or will not come
+        status = child.wait()
         stderr.seek(0)
-        how = f"the process ended with status {status}: {_last_words(stderr.read().decode(errors='replace'))}"
-    # What the original did in the same process, the rewritten module must do too; only time and memory may run out.
-    if "rewritten" in stage and not late and status != -9:
-        return CheckResult("different", f"while {stage}, {how}", runs)
-    if runs:  # a later input was too much for the original, too
-        return CheckResult("equal", "", runs)
-    return CheckResult("not-run", f"while {stage}, {how}", runs)
+        how = _how_it_ended(late.is_set(), status, time_limit, stderr.read().decode(errors="replace"))
+    return _without_answer(stages, how, ran_out=late.is_set() or status == -9)
 
 
-def _last_words(stderr: str) -> str:
-    """What XLA says when it aborts, else the last line."""
-    lines = [line.strip() for line in stderr.splitlines() if line.strip() and not line.lstrip().startswith("@")]
-    fatal = [match[1] for line in lines if (match := re.match(r"F\d{4} [\d:.]+ +\d+ (.*)", line))]
-    return (fatal or lines or ["it said nothing"])[-1] if not fatal else fatal[0]
+def _command(folder: pathlib.Path) -> list[str]:
+    return [sys.executable, "-m", "hloverlap.pipeline.comparing", str(folder)]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Stage:
+    """What the child began, when (seconds), and what it had compared by then."""
+
+    name: str
+    began: float
+    runs: int
+    finite: float
+
+
+def _without_answer(stages: Sequence[_Stage], how: str, ran_out: bool) -> CheckResult:
+    """What it means that the child ended without an answer. ran_out: of time or memory."""
+    last = stages[-1]
+    reason = f"while {last.name}, {how}"
+    if "rewritten" in last.name:
+        # In this process the original has just done the same: an abort is the rewrite's doing, and so is a hang.
+        original, taken = last.began - stages[-2].began, time.monotonic() - last.began
+        if not ran_out or taken > 10 * original + 10:
+            return CheckResult("different", reason, last.runs, last.finite)
+    return CheckResult("equal" if last.runs else "not-run", reason, last.runs, last.finite)
+
+
+def _how_it_ended(late: bool, status: int, time_limit: float, stderr: str) -> str:
+    if late:
+        return f"there was no end within {time_limit:g} s"
+    if status == -9:
+        return "the process was killed, as happens when memory runs out"
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    fatal = [line for line in lines if re.match(r"F\d{4} ", line)]  # what XLA says when it aborts
+    words = [*fatal, *lines[-1:], "it said nothing"][0]
+    return f"the process ended with status {status}: {words}"
 
 
 def _environment(devices: int) -> dict[str, str]:

@@ -3,12 +3,13 @@
     python -m hloverlap.pipeline.comparing FOLDER
 
 FOLDER holds ``request.json`` and the modules ``before`` and ``after``. Each line of stdout is JSON: for each thing that
-begins ``{"stage": what, "runs": how many inputs have been compared}``, at last ``{"status": ..., "reason": ...}``.
+begins ``{"stage": ...}``, at last ``{"status": ..., "reason": ...}``; both with the fields of `Done`.
 """
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import os
 import pathlib
@@ -31,6 +32,14 @@ if TYPE_CHECKING:
 
 SEARCH = 16  # inputs to try until the original's results are finite
 FINITE_ENOUGH = 0.9
+
+
+@dataclasses.dataclass(frozen=True)
+class Done:
+    """On how many inputs the modules agreed, and the largest share of finite floating-point results among these."""
+
+    runs: int = 0
+    finite: float = 0.0
 
 
 class XlaFailureError(NotRunnableError):
@@ -65,20 +74,20 @@ def compare(folder: pathlib.Path, seeds: Sequence[int], time_limit: float) -> di
     except XlaFailureError as error:
         return _different(f"the original compiles, the rewritten module does not: {error}")
     _refuse_large(original, rewritten)
-    runs, finite, longest = 0, 0.0, 0.0
+    done, longest = Done(), 0.0
     for position, seed in enumerate(seeds):
         began = time.monotonic()
-        if runs and began - start + 2 * longest > time_limit:
+        if done.runs and began - start + 2 * longest > time_limit:
             break
         kind = KINDS[position % len(KINDS)]
         if kind == "positive":
-            with _stage("looking for inputs with finite results", runs):
+            with _stage("looking for inputs with finite results", done):
                 seed = _telling_seed(original, kind, seed, time_limit / 10)
         inputs = f"{kind} inputs, seed {seed}"
-        with _stage(f"running the original on {inputs}", runs):
+        with _stage(f"running the original on {inputs}", done):
             wanted = original.run(kind, seed)
         try:
-            with _stage(f"running the rewritten module on {inputs}", runs):
+            with _stage(f"running the rewritten module on {inputs}", done):
                 got = rewritten.run(kind, seed)
         except XlaFailureError as error:
             return _different(f"the original runs, the rewritten module does not: {error}")
@@ -86,9 +95,9 @@ def compare(folder: pathlib.Path, seeds: Sequence[int], time_limit: float) -> di
             if first_difference(wanted, original.run(kind, seed)):
                 raise NotRunnableError("the original gives other bits each time it runs on the same inputs")
             return _different(f"on {inputs}, {difference}")
-        runs, finite = runs + 1, max(finite, finite_share(wanted))
+        done = Done(done.runs + 1, max(done.finite, finite_share(wanted)))
         longest = max(longest, time.monotonic() - began)
-    return {"status": "equal", "reason": "", "runs": runs, "finite": finite}
+    return {"status": "equal", "reason": "", **dataclasses.asdict(done)}
 
 
 def _telling_seed(program: Program, kind: Kind, seed: int, time_limit: float) -> int:
@@ -128,9 +137,9 @@ def _refuse_large(original: Program, rewritten: Program) -> None:
 
 
 @contextlib.contextmanager
-def _stage(stage: str, runs: int = 0) -> Iterator[None]:
+def _stage(stage: str, done: Done = Done()) -> Iterator[None]:
     """Says what begins, and turns what XLA raises into XlaFailureError."""
-    _say({"stage": stage, "runs": runs})
+    _say({"stage": stage, **dataclasses.asdict(done)})
     try:
         yield
     except Exception as error:  # XLA raises RuntimeError, ValueError and its own

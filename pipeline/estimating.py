@@ -83,15 +83,21 @@ def _convolution(op: ir.Operation) -> float:
 def _trips(op: ir.Operation) -> int:
     """The constant that the loop's condition compares with: jax counts from 0 in steps of 1."""
     condition = op.regions[0].blocks[0]
-    returned = condition.operations[len(condition.operations) - 1].operation.operands[0].owner
-    if not isinstance(returned, ir.Operation) or returned.name != "stablehlo.compare":
+    compared = _definition(condition.operations[len(condition.operations) - 1].operation.operands[0])
+    if compared is None or compared.name != "stablehlo.compare":
         return 1
-    for operand in returned.operands:
+    for operand in compared.operands:
         if isinstance(operand.owner, ir.Block):  # carried by the loop: look at what it starts with
             operand = op.operands[ir.BlockArgument(operand).arg_number]
-        bound = operand.owner
-        if isinstance(bound, ir.Operation) and bound.name == "stablehlo.constant":
-            value = bound.attributes["value"]
-            if isinstance(value, ir.DenseIntElementsAttr) and len(value) == 1 and value[0] > 0:
+        bound = _definition(operand)
+        if bound is None or bound.name != "stablehlo.constant":
+            continue
+        if isinstance(ir.ShapedType(bound.results[0].type).element_type, ir.IntegerType):
+            value = ir.DenseIntElementsAttr(bound.attributes["value"])
+            if len(value) == 1 and value[0] > 0:
                 return int(value[0])
     return 1
+
+
+def _definition(value: ir.Value) -> ir.Operation | None:
+    return None if isinstance(value.owner, ir.Block) else value.owner.operation
