@@ -6,6 +6,8 @@ import dataclasses
 import re
 from collections.abc import Iterator
 
+from hloverlap.pipeline.hlo_text import Computation, Instruction, Module
+
 _LINE = re.compile(r"(?P<indent> *)(?P<id>\d+): (?P<kind>k\w+)\s+\[[^\]]*\](?P<rest>.*)")
 _REGION = re.compile(r"\s*(?P<name>\w+):")
 _STREAM = re.compile(r"stream=(\S+?),")
@@ -87,3 +89,28 @@ def _thunk(match: re.Match[str], names: dict[int, str]) -> Thunk:
         stream=stream[1] if stream else MAIN_STREAM,
         async_id=int(async_id[1]) if async_id else None,
     )
+
+
+def schedule_as_thunks(module: Module) -> list[Thunk]:
+    """The thunks of a backend that dumps none and runs the schedule in turn, as XLA:CPU does: all on the main stream."""
+    return _scheduled(module.computations[module.entry], module) if module.entry else []
+
+
+def _scheduled(computation: Computation, module: Module) -> list[Thunk]:
+    return [
+        Thunk(number, _kind(instruction), instruction.name, regions=_regions(instruction, module))
+        for number, instruction in enumerate(computation.instructions.values())
+        if not instruction.opcode.endswith("-done")
+    ]
+
+
+def _kind(instruction: Instruction) -> str:
+    """``collective-permute-start`` -> ``kCollectivePermute``."""
+    return "k" + "".join(part.title() for part in instruction.opcode.removesuffix("-start").split("-"))
+
+
+def _regions(instruction: Instruction, module: Module) -> list[tuple[str, list[Thunk]]]:
+    if instruction.opcode not in ("while", "conditional", "call"):
+        return []
+    called = (module.computations[name] for name in instruction.called if name in module.computations)
+    return [(computation.name, _scheduled(computation, module)) for computation in called]

@@ -52,7 +52,7 @@ def with_module(lowered: jax.stages.Lowered, module: ir.Module) -> jax.stages.Lo
     return copied
 
 
-# --- compiling for a GPU that is not there (used by gpu_child only) --------------------------------------------------
+# --- compiling for a GPU that is not there (used by compile_child only) --------------------------------------------------
 
 
 def compile_for_gpu(

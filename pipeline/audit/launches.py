@@ -11,9 +11,11 @@ from hloverlap.pipeline.hlo_text import Computation, Instruction, Module, shape_
 from hloverlap.pipeline.thunks import MAIN_STREAM, Thunk
 
 ID_ATTRIBUTE = "hloverlap_id"
-# Compute of less than this hides no transfer: a counter's increment, an index calculation. A launch alone takes longer.
-NEGLIGIBLE = Cost(flops=1 << 16, bytes=1 << 14)
+# Compute of less than this hides no transfer: at 4 TB/s, or at some 20 TFLOP/s, it takes a microsecond, a launch takes five.
+NEGLIGIBLE = Cost(flops=1 << 24, bytes=1 << 22)
 
+_UNPACKING = {"get-tuple-element", "bitcast", "reshape", "slice", "fusion", "copy", "async-done", "all-reduce-done"}
+_UNPACKING |= {"all-gather-done", "collective-permute-done"}
 _CONTROL_FLOW = ("kWhile", "kConditional", "kCall", "kCommandBuffer")
 _TRANSFERS = re.compile(r"k(All|Collective|Ragged|ReduceScatter|Send|Recv|Nvshmem)(?!.*Done)")
 
@@ -82,7 +84,7 @@ def find_launches(top: Sequence[Thunk], module: Module) -> list[Launch]:
             if transfers:
                 launches.append(_launch(sequence, place, position, thunk, transfers, number, module, costs))
     launches.sort(key=lambda launch: launch.window)
-    return _with_peers(_with_company(launches), module)
+    return _with_peers(_with_company(_with_lost_ids(launches, module)), module)
 
 
 def serialized_pairs(launches: Sequence[Launch]) -> list[tuple[int, int]]:
@@ -146,16 +148,13 @@ def _launch(
 ) -> Launch:
     instructions = [found[1] for inner in transfers if (found := module.find(inner.instruction))]
     anchor = module.find(thunk.instruction)
-    labels = [instruction.frontend.get(ID_ATTRIBUTE, "") for instruction in instructions]
-    if anchor and not any(labels):
-        labels = [anchor[1].frontend.get(ID_ATTRIBUTE, "")]
-    ids = sorted({int(text) for label in labels for text in label.split(",") if text.isdigit()})
+    ids = set().union(*map(_ids, instructions)) or (_ids(anchor[1]) if anchor else set())
     end, cost = position, Cost()
     if thunk.async_id is not None:
         end, cost = _until_done(sequence, place, thunk.async_id, module, costs)
     first = instructions[0] if instructions else None
     return Launch(
-        ids=tuple(ids),
+        ids=tuple(sorted(ids)),
         kind=first.opcode.removesuffix("-start") if first else transfers[0].kind.removeprefix("k"),
         members=max(len(transfers), len(ids)),
         bytes=sum(map(_received, instructions)),
@@ -188,6 +187,39 @@ def _until_done(
             found = module.find(thunk.instruction)
             cost += costs.instruction(found[1], found[0]) if found else Cost()
     return end, cost
+
+
+def _with_lost_ids(launches: list[Launch], module: Module) -> list[Launch]:
+    """Ids that a combiner dropped, found again on what it put behind the combined collective to take it apart."""
+    claimed = {id for launch in launches for id in launch.ids}
+    found = []
+    for launch in launches:
+        ids = set() if launch.ids else _ids_behind(launch.instruction, module) - claimed
+        if ids:
+            claimed |= ids
+            launch = dataclasses.replace(launch, ids=tuple(sorted(ids)), members=max(launch.members, len(ids)))
+        found.append(launch)
+    return found
+
+
+def _ids_behind(instruction: str, module: Module) -> set[int]:
+    """Ids on the unpacking of an instruction's result."""
+    home = module.find(instruction)
+    if home is None:
+        return set()
+    ids: set[int] = set()
+    unpacked = {instruction}
+    for each in home[0].instructions.values():
+        if any(operand in unpacked for operand in each.operands) and each.opcode in _UNPACKING:
+            ids |= _ids(each)
+            if not _ids(each):
+                unpacked.add(each.name)
+    return ids
+
+
+def _ids(instruction: Instruction) -> set[int]:
+    label = instruction.frontend.get(ID_ATTRIBUTE, "")
+    return {int(text) for text in label.split(",") if text.isdigit()}
 
 
 def _with_company(launches: list[Launch]) -> list[Launch]:

@@ -10,10 +10,8 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 
-from hloverlap.pipeline.gpu_child import REFUSED
+from hloverlap.pipeline.compile_child import REFUSED
 
 TIME_LIMIT = 300.0  # seconds for one compile; the corpus takes 2 to 20
 GPU_EXTRA = "install the gpu extra: pip install 'hloverlap[gpu]' (jax[cuda13-local] and nvidia-cuda-nvcc)"
@@ -25,12 +23,14 @@ Option = tuple[str, int | bool | str]
 class Request:
     """One compile.
 
-    module: MLIR bytecode. target_config: GpuTargetConfigProto text, "" for the GPU that is there.
+    module: MLIR bytecode. backend: ``gpu`` or ``cpu``; the latter takes neither target nor topology.
+    target_config: GpuTargetConfigProto text, "" for the GPU that is there.
     topology: XLA's text, e.g. ``2x1x4``. shardy: whether the module's shardings are Shardy's.
     options: XLA options in the order of their names.
     """
 
     module: bytes
+    backend: str
     target_config: str
     topology: str
     replicas: int
@@ -41,7 +41,10 @@ class Request:
 
 @dataclasses.dataclass(frozen=True)
 class Dump:
-    """What XLA wrote: the thunks of the executor, their HLO instructions, the scheduled HLO and the memory report."""
+    """What XLA wrote: the thunks of the executor, their HLO instructions, the scheduled HLO and the memory report.
+
+    XLA:CPU writes no thunks: there the first two are "".
+    """
 
     thunk_sequence: str
     thunk_metadata: str
@@ -70,7 +73,7 @@ def compile_module(request: Request, time_limit: float = TIME_LIMIT) -> Dump | F
         described = {key: value for key, value in dataclasses.asdict(request).items() if key != "module"}
         described["options"] = dict(request.options)
         (folder / "request.json").write_text(json.dumps(described), encoding="utf-8")
-        status, stderr = _run_child(folder, time_limit)
+        status, stderr = _run_child(folder, time_limit, request)
         if status is None:
             return Failure("timeout", f"no answer within {time_limit:g} s")
         if status == REFUSED:
@@ -80,19 +83,20 @@ def compile_module(request: Request, time_limit: float = TIME_LIMIT) -> Dump | F
         return _read_dump(folder / "dump")
 
 
-def compile_all(requests: Sequence[Request], time_limit: float = TIME_LIMIT) -> list[Dump | Failure]:
-    """Compiles side by side, as many at once as there are cores; results in the order of `requests`."""
-    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
-        return list(pool.map(lambda request: compile_module(request, time_limit), requests))
+def workers() -> int:
+    """How many compiles run side by side: as many as there are cores for this process."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _run_child(folder: pathlib.Path, time_limit: float) -> tuple[int | None, str]:
+def _run_child(folder: pathlib.Path, time_limit: float, request: Request) -> tuple[int | None, str]:
     """The child's exit status (None after the time limit) and what it wrote on stderr."""
     environment = {key: value for key, value in os.environ.items() if key != "XLA_FLAGS" and not key.startswith("JAX_")}
     environment["JAX_PLATFORMS"] = "cpu"  # else the CUDA plugin looks for a GPU and complains at length
+    if request.backend == "cpu":
+        environment["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={request.replicas * request.partitions}"
     with (folder / "stderr").open("w+", encoding="utf-8", errors="replace") as stderr:
         child = subprocess.Popen(
-            [sys.executable, "-m", "hloverlap.pipeline.gpu_child", str(folder)],
+            [sys.executable, "-m", "hloverlap.pipeline.compile_child", str(folder)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=stderr,
@@ -144,7 +148,7 @@ def _read_dump(folder: pathlib.Path) -> Dump | Failure:
     dump = Dump(
         thunk_sequence=text(".thunk_sequence.txt"),
         thunk_metadata=text(".thunk_metadata.txt"),
-        hlo=text("gpu_after_optimizations.txt"),
-        memory=text("gpu_after_optimizations-memory-usage-report.txt"),
+        hlo=text("pu_after_optimizations.txt"),
+        memory=text("pu_after_optimizations-memory-usage-report.txt"),
     )
     return dump if dump.hlo else Failure("refused", "XLA compiled the module but dumped no optimized HLO")

@@ -1,0 +1,156 @@
+"""What XLA will really do with a module's collectives, proven by compiling it for a target that need not be there.
+
+    before = audit.Setting(targets.load("h200"), "2x4")
+    report = audit.compare(audit.Subject(module, "step.mlir"), audit.Subject(rewritten, "fast.mlir"), before)
+    report.verdict.word  # better, same or worse
+
+An audit compiles in child processes and changes neither the module nor this process.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+
+from jaxlib.mlir import ir
+
+from hloverlap.pipeline.audit import findings, hints, program, tags, topology, verdict
+from hloverlap.pipeline.audit.findings import Finding
+from hloverlap.pipeline.audit.hints import Hint
+from hloverlap.pipeline.audit.program import Outcome
+from hloverlap.pipeline.audit.tags import CollectiveOp, Tagged
+from hloverlap.pipeline.audit.verdict import Totals, Verdict
+from hloverlap.pipeline.isolated_compile import TIME_LIMIT, Failure, Request
+from hloverlap.pipeline.targets import Target
+
+Progress = Callable[[int, int], None]
+
+
+class Unavailable(Exception):
+    """There is no compiler for the target here; the text says what to install."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """What to compile for, and how.
+
+    topology: as `topology.xla_topology` takes it, None for one host. time_limit: seconds for one compile.
+    """
+
+    target: Target
+    topology: str | None = None
+    time_limit: float = TIME_LIMIT
+    use_cache: bool = True
+    progress: Progress | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Subject:
+    """A module to audit. It is not changed. options: XLA options it is compiled with."""
+
+    module: ir.Module
+    name: str
+    options: Mapping[str, int | bool | str] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class Audit:
+    """What XLA does with one module.
+
+    outcome: its launches, or why there is no program. topology: in XLA's text, as compiled for.
+    """
+
+    name: str
+    collectives: tuple[CollectiveOp, ...]
+    outcome: Outcome
+    options: Mapping[str, int | bool | str]
+    topology: str
+    findings: tuple[Finding, ...]
+    hints: tuple[Hint, ...]
+    totals: Totals
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """Two audits and how the second compares with the first."""
+
+    before: Audit
+    after: Audit
+    verdict: Verdict
+
+
+@dataclasses.dataclass(frozen=True)
+class Trial:
+    """A module compiled once more with the options of a hint, or of all hints together."""
+
+    hint: str
+    options: Mapping[str, int | bool | str]
+    totals: Totals
+    failure: Failure | None
+
+
+def audit(subject: Subject, setting: Setting) -> Audit:
+    """Audits one module. Raises ValueError (topology), Unavailable."""
+    return audit_all([subject], setting)[0]
+
+
+def compare(before: Subject, after: Subject, setting: Setting) -> Comparison:
+    """Audits two modules, compiled side by side. Raises ValueError (topology), Unavailable."""
+    first, second = audit_all([before, after], setting)
+    return Comparison(first, second, verdict.judge(first.totals, second.totals))
+
+
+def audit_all(subjects: Sequence[Subject], setting: Setting) -> list[Audit]:
+    """Audits modules side by side; results in their order. Raises ValueError (topology), Unavailable."""
+    tagged = [tags.tag(subject.module) for subject in subjects]
+    requests = [_request(each, subject, setting) for each, subject in zip(tagged, subjects, strict=True)]
+    outcomes = program.outcomes(requests, setting.time_limit, setting.use_cache, setting.progress)
+    for outcome in outcomes:
+        if isinstance(outcome, Failure) and outcome.kind == "unavailable":
+            raise Unavailable(outcome.message)
+    return [
+        Audit(
+            name=subject.name,
+            collectives=each.collectives,
+            outcome=outcome,
+            options=dict(request.options),
+            topology=request.topology,
+            findings=tuple(findings.find(outcome, each.collectives)),
+            hints=tuple(hints.suggest(outcome, each.collectives, dict(request.options))) if setting.target.is_gpu else (),
+            totals=verdict.totals(outcome),
+        )
+        for subject, each, request, outcome in zip(subjects, tagged, requests, outcomes, strict=True)
+    ]
+
+
+def try_hints(subject: Subject, found: Audit, setting: Setting) -> list[Trial]:
+    """Compiles `subject` with the options of each hint that has some, and with all of them when there are several."""
+    wishes = [(hint.code, dict(hint.options)) for hint in found.hints if hint.options]
+    if len(wishes) > 1:
+        together: dict[str, int | bool | str] = {}
+        for _, options in wishes:
+            together |= options
+        wishes.append(("all", together))
+    tagged = tags.tag(subject.module)
+    requests = [
+        _request(tagged, dataclasses.replace(subject, options={**subject.options, **options}), setting)
+        for _, options in wishes
+    ]
+    outcomes = program.outcomes(requests, setting.time_limit, setting.use_cache, setting.progress)
+    return [
+        Trial(code, options, verdict.totals(outcome), outcome if isinstance(outcome, Failure) else None)
+        for (code, options), outcome in zip(wishes, outcomes, strict=True)
+    ]
+
+
+def _request(tagged: Tagged, subject: Subject, setting: Setting) -> Request:
+    return Request(
+        module=tagged.image,
+        backend="gpu" if setting.target.is_gpu else "cpu",
+        target_config=setting.target.config,
+        topology=topology.xla_topology(setting.topology, tagged.replicas * tagged.partitions),
+        replicas=tagged.replicas,
+        partitions=tagged.partitions,
+        shardy=tagged.shardy,
+        options=tuple(sorted(subject.options.items())),
+    )

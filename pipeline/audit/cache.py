@@ -1,0 +1,94 @@
+"""Answers on disk, by the content of the question. A lost or damaged entry is an answer to be found again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pathlib
+import tempfile
+from collections.abc import Iterable
+from typing import Any
+
+SIZE_LIMIT = 64 << 20  # bytes; an answer is a few kilobytes
+_ENTRIES_PER_SWEEP = 64  # writes between two looks at the size
+
+
+def folder() -> pathlib.Path:
+    """``$HLOVERLAP_CACHE``, else ``$XDG_CACHE_HOME/hloverlap``, else ``~/.cache/hloverlap``."""
+    if own := os.environ.get("HLOVERLAP_CACHE"):
+        return pathlib.Path(own)
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return pathlib.Path(base) / "hloverlap"
+
+
+def key(parts: Iterable[bytes | str]) -> str:
+    """A name for the question that these parts make; where one part ends and the next begins counts."""
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        digest.update(len(data).to_bytes(8, "little"))
+        digest.update(data)
+    return digest.hexdigest()
+
+
+def read(name: str) -> dict[str, Any] | None:
+    """The answer stored under `name`; None when there is none that can be read."""
+    try:
+        found = json.loads(_path(name).read_bytes())
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) and found.get("key") == name else None
+
+
+def write(name: str, answer: dict[str, Any]) -> None:
+    """Stores `answer`, whole or not at all. A folder that cannot be written to stores nothing."""
+    path = _path(name)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                json.dump({**answer, "key": name}, file)
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+        if int(name[:4], 16) % _ENTRIES_PER_SWEEP == 0:
+            _sweep()
+    except OSError:
+        return
+
+
+def fingerprint() -> str:
+    """What the answers depend on beside the question: the tool's own source files, by size and time of change."""
+    own = pathlib.Path(__file__).parent.parent
+    marks = []
+    for directory in (own, own / "audit", own / "targets", own.parent / "passes", own.parent / "passes" / "analysis"):
+        if directory.is_dir():
+            with os.scandir(directory) as entries:
+                for entry in sorted(entries, key=lambda entry: entry.name):
+                    if entry.name.endswith(".py"):
+                        stat = entry.stat()
+                        marks.append(f"{entry.name}:{stat.st_size}:{stat.st_mtime_ns}")
+    return " ".join(marks)
+
+
+def _path(name: str) -> pathlib.Path:
+    return folder() / name[:2] / f"{name}.json"
+
+
+def _sweep() -> None:
+    """Deletes the entries used least recently until half the limit is left, once the limit is passed."""
+    entries = []
+    for path in folder().glob("??/*.json"):
+        stat = path.stat()
+        entries.append((max(stat.st_atime, stat.st_mtime), stat.st_size, path))
+    total = sum(size for _, size, _ in entries)
+    if total <= SIZE_LIMIT:
+        return
+    for _, size, path in sorted(entries):
+        path.unlink(missing_ok=True)
+        total -= size
+        if total <= SIZE_LIMIT // 2:
+            return

@@ -1,0 +1,99 @@
+"""What an audit has to say about each collective, as sentences with stable codes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from hloverlap.pipeline.audit.blame import blamed, doomed
+from hloverlap.pipeline.audit.launches import Launch
+from hloverlap.pipeline.audit.program import Outcome, Program
+from hloverlap.pipeline.audit.tags import CollectiveOp
+from hloverlap.pipeline.isolated_compile import Failure
+
+CODES = {
+    "HLA001": "XLA did not compile the module",
+    "HLA002": "a collective runs on the main stream, where no compute runs beside it",
+    "HLA003": "no compute runs beside an asynchronous collective",
+    "HLA004": "independent collectives run one after the other",
+    "HLA005": "XLA combined collectives into one",
+    "HLA006": "the partitioner or another XLA pass added a collective",
+    "HLA007": "XLA removed a collective",
+    "HLA101": "the overlap limit is too low for what could be in flight",
+    "HLA102": "annotated permutes that XLA's combiner joins",
+    "HLA103": "an annotation that XLA cannot read",
+    "HLA104": "streams that share one NCCL communicator",
+    "HLA105": "this version runs groups without compute beside them",
+    "HLA106": "XLA's dot merger took away the compute that could hide transfers",
+    "HLA107": "independent collectives that overlap would place on streams of their own",
+}
+
+_VERBS = {
+    "aborted": "XLA aborted",
+    "refused": "XLA refused the module",
+    "killed": "the compile was killed",
+    "timeout": "the compile was given up",
+    "unavailable": "no compiler",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """code: a key of CODES. severity: ``error``, ``warning`` or ``note``. ids: the ops; file, line: of the first."""
+
+    code: str
+    severity: str
+    message: str
+    ids: tuple[int, ...] = ()
+    file: str = ""
+    line: int = 0
+
+
+def find(outcome: Outcome, collectives: Sequence[CollectiveOp]) -> list[Finding]:
+    """All findings, failures first, then launch by launch, then what XLA removed."""
+    if isinstance(outcome, Failure):
+        return [_failure(outcome, collectives)]
+    found = []
+    for index, launch in enumerate(outcome.launches):
+        if launch.synchronous:
+            found.append(_about(launch, collectives, "HLA002", "warning", f"synchronous: {launch.lost}"))
+        elif not launch.hidden:
+            found.append(_about(launch, collectives, "HLA003", "warning", f"nothing hides it: {launch.lost}"))
+        later = [peer for peer in launch.peers if peer > index and peer not in launch.beside]
+        if later:
+            named = _ops(id for peer in later for id in outcome.launches[peer].ids)
+            how = f"on stream {launch.stream}" if launch.stream == outcome.launches[later[0]].stream else "in turn"
+            text = f"independent of {named or 'a transfer that XLA added'}, and run one after the other {how}"
+            found.append(_about(launch, collectives, "HLA004", "warning", text))
+        if len(launch.ids) > 1 and not launch.group:
+            found.append(_about(launch, collectives, "HLA005", "note", f"XLA joined {_ops(launch.ids)} into one"))
+        if not launch.ids:
+            text = f"XLA added {launch.kind} {launch.instruction}" + (f" for {launch.origin}" if launch.origin else "")
+            found.append(_about(launch, collectives, "HLA006", "note", text))
+    seen = {id for launch in outcome.launches for id in launch.ids}
+    for op in collectives:
+        if op.id not in seen:
+            found.append(Finding("HLA007", "note", f"XLA removed {_ops([op.id])}", (op.id,), op.file, op.line))
+    return found
+
+
+def _failure(failure: Failure, collectives: Sequence[CollectiveOp]) -> Finding:
+    ids = blamed(failure, collectives)
+    why = next((each.why for each in doomed(collectives) if set(each.ids) & set(ids)), "")
+    message = f"{_VERBS[failure.kind]}: {failure.message}"
+    if ids:
+        message += f" [{_ops(ids)}{': ' + why if why and failure.kind == 'aborted' else ''}]"
+    place = next((op for op in collectives if op.id in ids), None)
+    return Finding("HLA001", "error", message, ids, place.file if place else "", place.line if place else 0)
+
+
+def _about(launch: Launch, collectives: Sequence[CollectiveOp], code: str, severity: str, text: str) -> Finding:
+    place = next((op for op in collectives if op.id in launch.ids), None)
+    return Finding(code, severity, text, launch.ids, place.file if place else "", place.line if place else 0)
+
+
+def _ops(ids: object) -> str:
+    return ", ".join(f"#{id}" for id in ids)  # type: ignore[attr-defined]
+
+
+__all__ = ["CODES", "Finding", "Program", "find"]

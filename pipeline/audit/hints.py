@@ -1,0 +1,122 @@
+"""What might be done about it: each hint with its reason and, where one would help, an XLA option to try."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+from hloverlap.pipeline.audit.blame import doomed
+from hloverlap.pipeline.audit.launches import Launch
+from hloverlap.pipeline.audit.program import Outcome, Program
+from hloverlap.pipeline.audit.reasons import GROUP_WAITS, MERGED, OVERLAP_LIMIT
+from hloverlap.pipeline.audit.tags import CollectiveOp
+from hloverlap.pipeline.isolated_compile import Option
+
+COMBINE_THRESHOLD = "xla_gpu_collective_permute_combine_threshold_bytes"
+DOT_MERGER = "xla_gpu_dot_merger_threshold_mb"
+PERMUTE_MODE = "xla_gpu_collective_permute_mode"
+
+
+@dataclasses.dataclass(frozen=True)
+class Hint:
+    """code: as a finding's. message: what and why. options: XLA options that would help; () where none does."""
+
+    code: str
+    message: str
+    options: tuple[Option, ...] = ()
+    ids: tuple[int, ...] = ()
+
+
+def suggest(outcome: Outcome, collectives: Sequence[CollectiveOp], options: Mapping[str, object]) -> list[Hint]:
+    """Hints for a module that was compiled with `options`, in the order of their codes."""
+    launches = outcome.launches if isinstance(outcome, Program) else ()
+    hints = [
+        *_overlap_limit(launches, collectives, options),
+        *_annotations(collectives, options),
+        *_peer_memory(launches, options),
+        *_groups(launches),
+        *_dot_merger(launches, options),
+        *_streams(launches),
+    ]
+    return sorted(hints, key=lambda hint: hint.code)
+
+
+def overlap_wanted(launches: Sequence[Launch]) -> int:
+    """How many launches could be in flight at once at most: a launch and its peers."""
+    return max((1 + len(launch.peers) for launch in launches), default=1)
+
+
+def _overlap_limit(
+    launches: Sequence[Launch], collectives: Sequence[CollectiveOp], options: Mapping[str, object]
+) -> list[Hint]:
+    limit = options.get(OVERLAP_LIMIT, 1)
+    wanted = overlap_wanted(launches)
+    waiting = any(peer not in (*launch.beside, *launch.queued) for launch in launches for peer in launch.peers)
+    if not isinstance(limit, int) or limit >= wanted or not waiting:
+        return []
+    streams = len({op.stream for op in collectives if op.stream is not None})
+    used = f"the module names {streams} streams, and " if streams else ""
+    text = (
+        f"{used}{wanted} independent collectives could be in flight at once, but the overlap limit is {limit}; "
+        f"a higher limit lets XLA start them together"
+    )
+    return [Hint("HLA101", text, ((OVERLAP_LIMIT, wanted),))]
+
+
+def _annotations(collectives: Sequence[CollectiveOp], options: Mapping[str, object]) -> list[Hint]:
+    hints = []
+    joining = options.get(COMBINE_THRESHOLD) != 0
+    for each in doomed(collectives):
+        if len(each.ids) == 1:
+            hints.append(Hint("HLA103", f"#{each.ids[0]}: {each.why}; give it a whole number from 3 up", (), each.ids))
+        elif joining:
+            named = ", ".join(f"#{id}" for id in each.ids)
+            text = f"{named}: {each.why}; a combiner_key of its own on each, or a threshold of 0, keeps them apart"
+            hints.append(Hint("HLA102", text, ((COMBINE_THRESHOLD, 0),), each.ids))
+    return hints
+
+
+def _peer_memory(launches: Sequence[Launch], options: Mapping[str, object]) -> list[Hint]:
+    permutes = [launch for launch in launches if launch.kind == "collective-permute"]
+    if PERMUTE_MODE in options or not any(launch.beside for launch in permutes):
+        return []
+    text = (
+        "permutes on several streams share one NCCL communicator, which may still run them in turn; inside one host, "
+        "peer memory mode copies from device to device without it"
+    )
+    return [Hint("HLA104", text, ((PERMUTE_MODE, "COLLECTIVES_PEER_MEMORY"),))]
+
+
+def _groups(launches: Sequence[Launch]) -> list[Hint]:
+    ids = tuple(id for launch in launches if launch.group and launch.lost == GROUP_WAITS for id in launch.ids)
+    if not ids:
+        return []
+    return [Hint("HLA105", f"{GROUP_WAITS}; jaxlib 0.12 runs groups beside compute", (), ids)]
+
+
+def _dot_merger(launches: Sequence[Launch], options: Mapping[str, object]) -> list[Hint]:
+    ids = tuple(id for launch in launches if launch.lost.startswith(MERGED) for id in launch.ids)
+    if not ids or options.get(DOT_MERGER) == 0:
+        return []
+    wanted = overlap_wanted(launches)
+    limit = options.get(OVERLAP_LIMIT, 1)
+    text = f"{MERGED}; without the merger each matmul can hide a transfer"
+    tried: tuple[Option, ...] = ((DOT_MERGER, 0),)
+    if isinstance(limit, int) and wanted > limit:
+        tried += ((OVERLAP_LIMIT, wanted),)
+    return [Hint("HLA106", text, tried, ids)]
+
+
+def _streams(launches: Sequence[Launch]) -> list[Hint]:
+    """Independent launches on one stream: the pass does what no option does."""
+    ids = tuple(
+        dict.fromkeys(
+            id
+            for index, launch in enumerate(launches)
+            if any(peer not in launch.beside for peer in launch.peers)
+            for id in launch.ids
+        )
+    )
+    if not ids:
+        return []
+    return [Hint("HLA107", "hlo-opt --overlap gives independent collectives streams of their own", (), ids)]

@@ -1,0 +1,120 @@
+"""What XLA made of a module: compiled or taken from the cache, and reduced to the facts an audit needs."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from hloverlap.pipeline.audit import cache
+from hloverlap.pipeline.audit.launches import Launch, find_launches
+from hloverlap.pipeline.audit.reasons import with_reasons
+from hloverlap.pipeline.isolated_compile import TIME_LIMIT, Dump, Failure, Request, compile_module, workers
+from hloverlap.pipeline.hlo_text import parse_module
+from hloverlap.pipeline.thunks import parse_thunks, schedule_as_thunks
+
+_MEMORY = re.compile(r"Total bytes(?: used)?: (\d+)")
+_ABOUT_MACHINE = ("unavailable", "timeout", "killed")  # failures that say nothing about the module
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """A compiled module.
+
+    launches: its transfers in program order. peak_memory: bytes a device needs, from XLA's memory report, arguments
+    and results included; None where XLA wrote none.
+    """
+
+    launches: tuple[Launch, ...]
+    peak_memory: int | None
+
+
+Outcome = Program | Failure
+
+
+def outcomes(
+    requests: Sequence[Request],
+    time_limit: float = TIME_LIMIT,
+    use_cache: bool = True,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Outcome]:
+    """What XLA makes of each request, in order; those not in the cache are compiled side by side, once each.
+
+    progress: called with (compiled, to compile) at the start and after each compile.
+    """
+    names = [_key(request) for request in requests]
+    found: dict[str, Outcome] = {}
+    for name in dict.fromkeys(names):
+        stored = _load(cache.read(name)) if use_cache else None
+        if stored is not None:
+            found[name] = stored
+    missing = {name: request for name, request in zip(names, requests, strict=True) if name not in found}
+    report = progress if progress and missing else lambda done, total: None
+    report(0, len(missing))
+
+    def solve(item: tuple[str, Request]) -> tuple[str, Outcome]:
+        name, request = item
+        outcome = _outcome(request, time_limit)
+        if use_cache and not (isinstance(outcome, Failure) and outcome.kind in _ABOUT_MACHINE):
+            cache.write(name, _store(outcome))
+        return name, outcome
+
+    if len(missing) == 1:
+        found.update(map(solve, missing.items()))
+    elif missing:
+        with ThreadPoolExecutor(max_workers=workers()) as pool:
+            for done, (name, outcome) in enumerate(pool.map(solve, missing.items()), 1):
+                found[name] = outcome
+                report(done, len(missing))
+    return [found[name] for name in names]
+
+
+def analyze(dump: Dump, options: Sequence[tuple[str, object]] = ()) -> Program:
+    """Reads one compile's dump. options: what XLA was told, for the reasons."""
+    module = parse_module(dump.hlo)
+    if dump.thunk_sequence:
+        thunks = parse_thunks(dump.thunk_sequence, dump.thunk_metadata)
+    else:
+        thunks = schedule_as_thunks(module)
+    launches = find_launches(thunks, module)
+    memory = _MEMORY.search(dump.memory)
+    return Program(
+        launches=tuple(with_reasons(launches, module, dict(options))),
+        peak_memory=int(memory[1]) if memory else None,
+    )
+
+
+def _outcome(request: Request, time_limit: float) -> Outcome:
+    dump = compile_module(request, time_limit)
+    return dump if isinstance(dump, Failure) else analyze(dump, request.options)
+
+
+def _key(request: Request) -> str:
+    import jaxlib.version
+
+    described = dataclasses.replace(request, module=b"")
+    return cache.key([request.module, repr(described), jaxlib.version.__version__, cache.fingerprint()])
+
+
+def _store(outcome: Outcome) -> dict[str, Any]:
+    kind = "failure" if isinstance(outcome, Failure) else "program"
+    return {kind: dataclasses.asdict(outcome)}
+
+
+def _load(stored: dict[str, Any] | None) -> Outcome | None:
+    """The outcome of a cache entry; None when it is not one."""
+    try:
+        if stored and "failure" in stored:
+            return Failure(**stored["failure"])
+        if stored and "program" in stored:
+            launches = tuple(Launch(**_tuples(each)) for each in stored["program"]["launches"])
+            return Program(launches, stored["program"]["peak_memory"])
+    except (TypeError, KeyError, AttributeError):
+        return None
+    return None
+
+
+def _tuples(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in fields.items()}
