@@ -97,4 +97,15 @@ class Complain(Pass):
         context.remark("NOTE4", "this is wrong", op, severity="error")
 
 
+class Detune(Pass):
+    name = "detune"
+    summary = "Is wrong: it makes every sum of two values twice the second."
+
+    def run(self, op, context):
+        for function in op.regions[0].blocks[0].operations:
+            for inner in function.regions[0].blocks[0].operations:
+                if inner.operation.name == "stablehlo.add":
+                    inner.operation.operands[0] = inner.operation.operands[1]
+
+
 NOT_A_PASS = 3

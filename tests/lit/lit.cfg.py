@@ -1,0 +1,32 @@
+"""lit's configuration: `hlo-opt`, `FileCheck` and `python` in RUN lines are those beside the running Python."""
+
+import os
+import pathlib
+import sys
+
+import lit.formats
+
+here = pathlib.Path(__file__).resolve().parent
+commands = pathlib.Path(sys.executable).parent
+
+config.name = "hloverlap"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir"]
+config.excludes = ["Inputs"]
+config.test_source_root = str(here)
+
+# The user's jax and XLA settings must not decide what a test sees.
+for name in [name for name in os.environ if name.startswith(("JAX_", "XLA_", "TF_", "HLOVERLAP_"))]:
+    config.environment.pop(name, None)
+config.environment |= {
+    "JAX_PLATFORMS": "cpu",
+    "PATH": os.pathsep.join([str(commands), os.environ["PATH"]]),
+    "PYTHONHASHSEED": "random",
+}
+
+# %orchestra: an installed package that brings passes of its own.
+config.substitutions += [
+    ("%orchestra", f"env PYTHONPATH={here.parent / 'orchestra'}"),
+    ("%samples", str(here.parents[1] / "tools" / "samples")),
+    ("FileCheck", "filecheck"),
+]
