@@ -84,7 +84,7 @@ CONVERSIONS: dict[str, Callable[[bytes, ir.Context], bytes]] = {
 
 
 def _from_hlo(proto: bytes, context: ir.Context) -> bytes:
-    from jaxlib import _jax  # type: ignore[attr-defined]
+    from jaxlib import _jax
 
     try:
         return _bytecode(_parse(_jax.mlir.hlo_to_stablehlo(proto), context))

@@ -13,7 +13,7 @@ from jaxlib.mlir import ir
 
 from hloverlap.pipeline import diagnostics, export_artifact, formats
 from hloverlap.pipeline.formats import Format
-from hloverlap.pipeline.reading import Source
+from hloverlap.pipeline.reading import Source, signature_of
 
 
 class WriteError(Exception):
@@ -156,6 +156,11 @@ def _export(source: Source, module: ir.Module) -> bytes:
         raise WriteError(
             f"{source.name}: only a jax.export artifact can be written as one, and {source.format.value} came in: "
             "nothing else tells the argument trees and the calling convention; use --emit=portable"
+        )
+    if signature_of(module) != source.signature:
+        raise WriteError(
+            f"{source.name}: cannot be written as a jax.export artifact: the pipeline changed the type of @main from "
+            f"{source.signature} to {signature_of(module)}; use --emit=portable"
         )
     try:
         return export_artifact.with_module(source.original, _portable(source, module))
