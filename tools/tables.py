@@ -1,0 +1,43 @@
+"""Tables for a terminal or a pipe."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+
+
+@dataclasses.dataclass(frozen=True)
+class Table:
+    """head: the columns' titles. rows: as many cells each."""
+
+    head: list[str]
+    rows: list[list[str]]
+
+
+def layout(table: Table, decorated: bool = False) -> str:
+    """The table in aligned columns; drawn with rich where that is wanted and installed."""
+    if decorated:
+        try:
+            return _rich(table)
+        except ImportError:
+            pass
+    widths = [max(len(cell) for cell in column) for column in zip(table.head, *table.rows, strict=True)]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in (table.head, *table.rows)
+    ]
+    return "\n".join(lines)
+
+
+def _rich(table: Table) -> str:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table as Drawn
+
+    drawn = Drawn(*table.head, box=box.SIMPLE_HEAD, pad_edge=False)
+    for row in table.rows:
+        drawn.add_row(*row)
+    buffer = io.StringIO()
+    console = Console(file=buffer, force_terminal=True, highlight=False, markup=False)
+    console.print(drawn)
+    return buffer.getvalue().rstrip("\n")
