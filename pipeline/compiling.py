@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import dataclasses
 import io
-import os
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -21,12 +19,10 @@ from jaxlib.mlir import ir
 
 from hloverlap.passes.context import CompileOption
 from hloverlap.passes.topology import Topology
-from hloverlap.pipeline import running, versions
+from hloverlap.pipeline import running, versions, xla_options
 
 if TYPE_CHECKING:
     import jax
-
-GPU_PLATFORMS = ("gpu", "cuda", "rocm")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,11 +59,14 @@ def compile(
     # In a context of its own: jax's runs passes on threads, which Python passes do not survive.
     result = running.run(_bytecode(module), pipeline, topology=topology or topology_of(lowered))
     given = dict(compiler_options or {})
-    options = {**_wanted(lowered, result.compile_options, given), **given}
+    of_jit = versions.lowered_compiler_options(lowered)
+    devices = versions.lowered_devices(lowered)
+    platform = devices[0].platform if devices else ""
+    options = {**xla_options.to_add(platform, result.compile_options, {*given, *of_jit}), **given}
     if result.changed:
         lowered = versions.with_module(lowered, ir.Module.parse(_bytecode(result.module), module.context))
     compiled = lowered.compile(compiler_options=options or None)  # type: ignore[arg-type]
-    return Rewritten(compiled, result, {**versions.lowered_compiler_options(lowered), **options})
+    return Rewritten(compiled, result, {**of_jit, **options})
 
 
 def topology_of(lowered: jax.stages.Lowered) -> Topology | None:
@@ -80,25 +79,3 @@ def _bytecode(module: ir.Module) -> bytes:
     buffer = io.BytesIO()
     module.operation.write_bytecode(buffer)
     return buffer.getvalue()
-
-
-def _wanted(
-    lowered: jax.stages.Lowered, asked: Mapping[str, CompileOption], given: Mapping[str, CompileOption]
-) -> dict[str, CompileOption]:
-    devices = versions.lowered_devices(lowered)
-    if not devices or devices[0].platform not in GPU_PLATFORMS:
-        return {}
-    taken = given.keys() | versions.lowered_compiler_options(lowered).keys() | _flags_of_environment()
-    return {name: value for name, value in asked.items() if name not in taken}
-
-
-def _flags_of_environment() -> set[str]:
-    """Names in XLA_FLAGS, which holds flags or the path of a file with flags."""
-    text = os.environ.get("XLA_FLAGS", "")
-    if text and not text.lstrip().startswith("-"):
-        try:
-            with open(text.strip(), encoding="utf-8") as file:
-                text = file.read()
-        except OSError:
-            return set()  # XLA itself complains
-    return set(re.findall(r"--?(xla_\w+)", text))
