@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 
 from hloverlap.passes import registry
 from hloverlap.passes.base import Pass
@@ -23,8 +24,11 @@ def show() -> None:
 def plain() -> str:
     """All passes as text."""
     lines: list[str] = []
-    for found in _passes():
-        lines += [f"{found.name}", f"  {found.summary}"]
+    for name, found in _passes():
+        lines += [name, f"  {found if isinstance(found, str) else found.summary}"]
+        if isinstance(found, str):
+            lines.append("")
+            continue
         for title, rows in _sections(found):
             width = max(len(left) for left, _ in rows)
             lines += [f"  {title}:", *(f"    {left:<{width}}  {right}" for left, right in rows)]
@@ -37,9 +41,16 @@ def plain() -> str:
     return "\n".join(lines)
 
 
-def _passes() -> list[type[Pass]]:
-    found = (registry.find(name) for name in registry.names())
-    return [each for each in found if each is not None]
+def _passes() -> Iterator[tuple[str, type[Pass] | str]]:
+    """Each name with its pass, or with the reason why a package's pass cannot be loaded."""
+    for name in registry.names():
+        try:
+            found = registry.find(name)
+        except Exception as error:  # a package's code may raise anything
+            yield name, f"cannot be loaded: {type(error).__name__}: {error}"
+        else:
+            assert found is not None
+            yield name, found
 
 
 def _sections(found: type[Pass]) -> list[tuple[str, list[tuple[str, str]]]]:
@@ -59,8 +70,11 @@ def _show_tables() -> None:
     from rich.text import Text
 
     console = Console()
-    for found in _passes():
-        console.print(Text(found.name, style="bold"), Text(found.summary), sep="  ")
+    for name, found in _passes():
+        if isinstance(found, str):
+            console.print(Text(name, style="bold"), Text(found, style="red"), sep="  ")
+            continue
+        console.print(Text(name, style="bold"), Text(found.summary), sep="  ")
         for title, rows in _sections(found):
             table = Table(title, "", box=box.SIMPLE_HEAD, pad_edge=False)
             for left, right in rows:

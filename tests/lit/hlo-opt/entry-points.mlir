@@ -5,12 +5,15 @@
 // CHECK: func.func @f() attributes {noted}
 
 // RUN: %orchestra hlo-opt --list-passes | FileCheck %s --check-prefix=LIST
-// LIST: note
-// LIST:   Notes every function.
 
 // Without the package there is no such pass.
 // RUN: not hlo-opt %s --note 2>&1 | FileCheck %s --check-prefix=GONE
 // GONE: unknown flag '--note'
+
+// LIST: not-importable
+// LIST-NEXT:   cannot be loaded: ModuleNotFoundError: No module named 'orchestra_missing'
+// LIST: note
+// LIST-NEXT:   Notes every function.
 
 // A broken package is named, not the victim of a traceback.
 // RUN: not %orchestra hlo-opt %s --not-importable 2>&1 | FileCheck %s --check-prefix=BROKEN

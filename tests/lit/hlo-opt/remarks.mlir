@@ -1,8 +1,8 @@
 // Remarks go to stderr, each at the line of the program that was traced, where the module carries it, else at the line
 // of the module.
-// RUN: %orchestra hlo-opt %s --note -o /dev/null 2>&1 | FileCheck %s -DFILE=%s
+// RUN: %orchestra hlo-opt %s --note -o /dev/null 2>&1 | FileCheck %s
 // CHECK:      train.py:17: remark: NOTE1: seen traced
-// CHECK-NEXT: remarks.mlir:[[#]]: remark: NOTE1: seen here
+// CHECK-NEXT: remarks.mlir:{{[0-9]+}}: remark: NOTE1: seen here
 
 // --remarks=json prints one object a line, for programs.
 // RUN: %orchestra hlo-opt %s --note -o /dev/null --remarks=json 2>&1 | FileCheck %s --check-prefix=JSON
@@ -14,7 +14,7 @@
 // A remark that is an error makes the run fail.
 // RUN: not %orchestra hlo-opt %s --complain -o %t.none 2>&1 | FileCheck %s --check-prefix=ERROR
 // RUN: not ls %t.none
-// ERROR: hlo-opt: error: {{.*}}remarks.mlir:{{[0-9]+}}: error: NOTE4: this is wrong
+// ERROR: hlo-opt: error: {{.*}}remarks.mlir: error: NOTE4: this is wrong
 
 func.func @traced() {
   return

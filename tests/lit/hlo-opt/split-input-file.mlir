@@ -6,8 +6,8 @@
 // CHECK:     // -----
 // CHECK:     module {
 // CHECK:       func.func @second
-// REMARKS:      split-input-file.mlir:14: remark: NOTE1: seen first
-// REMARKS-NEXT: split-input-file.mlir:20: remark: NOTE1: seen second
+// REMARKS:      split-input-file.mlir:13: remark: NOTE1: seen first
+// REMARKS-NEXT: split-input-file.mlir:19: remark: NOTE1: seen second
 // REMARKS-NEXT: XLA_FLAGS="--xla_gpu_noted=1"
 
 func.func @first() {

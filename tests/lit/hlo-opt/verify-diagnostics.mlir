@@ -35,8 +35,15 @@ func.func @elsewhere() {
 
 // -----
 
-func.func @verifier(%a: tensor<4xf32>) -> tensor<5xf32> {
-  // expected-error@+1 {{op requires the same element type for all operands}}
+func.func @parser(%a: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{custom op 'stablehlo.unheard_of' is unknown}}
   %0 = stablehlo.unheard_of %a : tensor<4xf32>
-  return %0 : tensor<5xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @verifier(%a: tensor<4xf32>) -> tensor<5xf32> {
+  // expected-error@+1 {{type of return operand 0 ('tensor<4xf32>') doesn't match function result type}}
+  return %a : tensor<4xf32>
 }
