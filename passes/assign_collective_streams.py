@@ -73,11 +73,15 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "3", comb
         joined = _left_to_combiner(lanes)
         streams = self._streams(lanes, joined)
         wishes: dict[Instance, dict[ir.Operation, _Wish | None]] = {}
-        for number, unit in enumerate(lanes.units, 1):
+        paths = 0
+        for unit in lanes.units:
+            # XLA would join independent executions of one op, so these must not share a function and thereby a key.
+            apart = unit.crowds is not None or len(unit.members) > 1
             for member in unit.members:
                 wish = None
                 if unit in streams and member.instance.function not in lanes.unfollowed:
-                    wish = _Wish(streams[unit], number if unit.crowds else 0)
+                    paths += 1
+                    wish = _Wish(streams[unit], paths if apart else 0)
                 wishes.setdefault(member.instance, {})[member.op] = wish
         before = len(symbols.functions)
         granted = specialize(symbols, lanes.roots, wishes)
@@ -108,15 +112,15 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "3", comb
     def _annotate(
         self, context: Context, granted: dict[ir.Operation, _Wish | None], own: Sequence[ir.Operation]
     ) -> None:
+        left_over = [op for op in own if granted.get(op) is None]
         number = 0
         for op, wish in granted.items():
             if wish is not None:
                 stream_annotations.annotate(op, wish.stream, number)
                 number += 1
         self.count(context, "num-annotated", number)
-        for op in own:
-            if granted.get(op) is None:
-                stream_annotations.strip(op)
+        for op in left_over:
+            stream_annotations.strip(op)
 
     def _explain(self, context: Context, lanes: Lanes, joined: frozenset[Unit], streams: dict[Unit, int]) -> None:
         told: set[ir.Operation] = set()

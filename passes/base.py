@@ -14,6 +14,7 @@ From the fields come the textual form ``count-permutes{limit=3}``, the help of `
 from __future__ import annotations
 
 import dataclasses
+import functools
 import typing
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -93,6 +94,7 @@ class Pass:
         raise NotImplementedError
 
     @classmethod
+    @functools.cache  # reading type hints takes a millisecond
     def options(cls) -> tuple[Option, ...]:
         """The options in the order of the fields."""
         hints = typing.get_type_hints(cls)

@@ -84,10 +84,9 @@ after:  %a = "stablehlo.collective_permute"(%x) <{… [[0, 1], [1, 0]] …}>
         # A device that no pair names gets zeros, so only a full set of pairs gives back what went in.
         size = sizes[mode_of(op)]
         if len(pairs) != size:
-            told = (
-                f"only {len(pairs)} of {size} devices" if size else "a number of devices that the module does not give"
-            )
-            context.remark("CPE004", f"Kept, though it sends nothing: it names {told}; the others get zeros.", op)
+            among = f"of {size}" if size else "of a number that the module does not give"
+            text = f"Kept, though it sends nothing: it names {len(pairs)} devices {among}; the others get zeros."
+            context.remark("CPE004", text, op)
             return False
         if frontend_attributes.read(op):
             context.remark("CPE005", "Kept, though it sends nothing: it carries frontend attributes.", op)

@@ -29,6 +29,13 @@ _MOST_KINDS = 64
 
 Set = list[Collective]
 
+# What permutes must have in common, as a remark says it.
+_ALIKE = {
+    "auto": "is small and has the same pairs and attributes, or is of the same mode",
+    "concat": "has the same pairs and attributes",
+    "group": "is of the same mode",
+}
+
 
 @dataclasses.dataclass(frozen=True)
 class MergeCrossHostTransfers(Pass):
@@ -54,7 +61,7 @@ after:  %0:2 = call @collectives_group(%x, %y) {mhlo.frontend_attributes =
 
     strategy: Literal["group", "concat", "auto"] = option("auto", "how to merge")
     scope: Literal["cross-host", "all"] = option("cross-host", "which permutes to merge")
-    max_bytes: int = option(32 * 1024 * 1024, "most bytes a device sends in one merged transfer")
+    max_bytes: int = option(256 * 1024 * 1024, "most bytes a device sends in one merged transfer")
     min_count: int = option(2, "fewest permutes worth merging")
 
     def run(self, op: ir.Operation, context: Context) -> None:
@@ -72,7 +79,8 @@ class _Merger:
         self._context = context
         self._symbols = symbols
         self._effects = Effects(symbols)
-        self._why: dict[ir.Operation, tuple[str, str]] = {}  # why an op is not merged: the last reason met
+        self._wanted: dict[ir.Value, Collective] = {}  # by what a permute gives
+        self._why: dict[Collective, tuple[str, str]] = {}  # why a permute is not merged: the last reason met
 
     def run(self) -> None:
         permutes = [(name, op) for name, function in self._symbols.functions.items() for op in _permutes_of(function)]
@@ -83,16 +91,24 @@ class _Merger:
             )
             return
         grouped = _grouped_functions(self._symbols)
-        wanted: dict[ir.Block, dict[ir.Operation, Collective]] = {}
+        blocks: dict[ir.Block, Set] = {}
         for name, op in permutes:
             fact = Collective.of(op)
             if name not in grouped and self._is_wanted(fact):
-                wanted.setdefault(op.block, {})[op] = fact
-        for block, facts in wanted.items():
-            for segment in segments(block, self._effects, facts.__contains__):
-                self._segment(segment, [facts.pop(op) for op in segment.ops if op in facts])
-            for fact in facts.values():
-                self._decline(fact, "MCT004", "no other one stands beside it: not in this block, or past a barrier")
+                self._wanted[op.results[0]] = fact
+                blocks.setdefault(op.block, []).append(fact)
+        for block, facts in blocks.items():
+            met: set[Collective] = set()
+            for segment in segments(block, self._effects, lambda op: self._fact(op) is not None):
+                members = [fact for op in segment.ops if (fact := self._fact(op))]
+                met.update(members)
+                self._segment(segment, members)
+            for fact in facts:
+                if fact not in met:
+                    self._decline(fact, "MCT004", "no other one stands beside it: not in this block, or past a barrier")
+
+    def _fact(self, op: ir.Operation) -> Collective | None:
+        return self._wanted.get(op.results[0]) if op.name == PERMUTE else None
 
     def _is_wanted(self, fact: Collective) -> bool:
         topology = self._context.topology
@@ -108,50 +124,65 @@ class _Merger:
 
     def _segment(self, segment: Segment, members: Set) -> None:
         ways = ("concat", "group") if self._options.strategy == "auto" else (self._options.strategy,)
-        waits = dict(zip(segment.ops, segment.heavy_levels(), strict=True))
+        waits = {
+            fact: level
+            for op, level in zip(segment.ops, segment.heavy_levels(), strict=True)
+            if (fact := self._fact(op)) is not None
+        }
         left = members
         for way in ways:
             kinds = self._kinds(way, left, waits)
-            once = [_by_level(segment, kind) for kind in kinds]
+            once = [self._by_level(segment, kind) for kind in kinds]
             for kind, levels_once in zip(kinds, once, strict=True):
-                levels = _by_level(segment, kind)
+                levels = self._by_level(segment, kind)
                 self._blame_cycles(levels_once, levels)
                 sets = [part for level in levels for part in self._parts(way, level)]
                 if sets:
-                    merged = {fact.op for part in sets for fact in part}
-                    left = [fact for fact in left if fact.op not in merged]
-                    reorder(segment, [[fact.op for fact in part] for part in sets])
+                    merged = {fact for part in sets for fact in part}
+                    left = [fact for fact in left if fact not in merged]
+                    number = {self._fact(op): number for number, op in enumerate(segment.ops)}
+                    reorder(segment, [[number[fact] for fact in part] for part in sets])
                     for part in sets:
                         self._merge(way, part)
                     segment = segment.again()
         for fact in left:
-            self._decline(fact, *self._why.get(fact.op, ("MCT004", "no other one has the same pairs and attributes")))
+            self._decline(fact, *self._why.get(fact, ("MCT004", f"no other one {_ALIKE[self._options.strategy]}")))
 
-    def _kinds(self, way: str, members: Set, waits: dict[ir.Operation, int]) -> list[Set]:
+    def _by_level(self, segment: Segment, kind: Set) -> list[Set]:
+        """Permutes of one kind by how many of the kind lead to them; those of one level are independent."""
+        chosen = set(kind)
+        facts = {n: fact for n, op in enumerate(segment.ops) if (fact := self._fact(op)) in chosen and fact}
+        reached = segment.levels(facts)
+        levels: dict[int, Set] = {}
+        for number, fact in facts.items():
+            levels.setdefault(reached[number], []).append(fact)
+        return [levels[level] for level in sorted(levels)]
+
+    def _kinds(self, way: str, members: Set, waits: dict[Collective, int]) -> list[Set]:
         """Permutes that this way can merge as far as each by itself is concerned, of at least min-count each."""
         kinds: dict[Hashable, Set] = {}
         for fact in members:
             if way == "concat" and not can_pack(fact.op.operands[0].type):
-                self._why[fact.op] = "MCT007", f"elements of type {fact.dtypes[0]} cannot be packed bit for bit"
+                self._why[fact] = "MCT007", f"elements of type {fact.dtypes[0]} cannot be packed bit for bit"
                 continue
             key: tuple[Hashable, ...] = (fact.mode,)
             if way == "concat":
                 key += (fact.canonical_pairs, _other_attributes(fact.op))
             if self._options.strategy == "auto":
-                key += (waits[fact.op],)  # one that is ready early is not held back for one that is ready late
-                self._why[fact.op] = "MCT005", "no other one that it could be merged with is ready at the same time"
+                key += (waits[fact],)  # one that is ready early is not held back for one that is ready late
+                self._why[fact] = "MCT005", "no other one that it could be merged with is ready at the same time"
             kinds.setdefault(key, []).append(fact)
         enough = [kind for kind in kinds.values() if len(kind) >= self._options.min_count]
         return enough[:_MOST_KINDS]
 
     def _blame_cycles(self, before: list[Set], after: list[Set]) -> None:
         """Those that were independent until other permutes were merged."""
-        level = {fact.op: number for number, part in enumerate(after) for fact in part}
+        level = {fact: number for number, part in enumerate(after) for fact in part}
         for part in before:
             for fact in part:
-                if level[fact.op] != level[part[0].op]:
+                if level[fact] != level[part[0]]:
                     reason = f"merging it with {describe(part[0].op)} would make a cycle with what was merged before"
-                    self._why[fact.op] = self._why[part[0].op] = ("MCT006", reason)
+                    self._why[fact] = self._why[part[0]] = ("MCT006", reason)
 
     def _parts(self, way: str, independent: Set) -> list[Set]:
         """Splits independent permutes at max-bytes, and keeps the parts that are worth merging."""
@@ -167,8 +198,8 @@ class _Merger:
                 worthwhile.append(part)
             else:
                 for fact in part:
-                    if self._why.get(fact.op, ("",))[0] != "MCT006":
-                        self._why[fact.op] = reason
+                    if self._why.get(fact, ("",))[0] != "MCT006":
+                        self._why[fact] = reason
         return worthwhile
 
     def _objection(self, way: str, part: Set, was_split: bool) -> tuple[str, str] | None:
@@ -189,10 +220,11 @@ class _Merger:
 
     def _merge(self, way: str, part: Set) -> None:
         ops = [fact.op for fact in part]
+        for op in ops:
+            del self._wanted[op.results[0]]
         size = sum(fact.bytes for fact in part)
         what = "one group" if way == "group" else "one packed permute"
         for op in ops:
-            self._why.pop(op, None)
             stream_annotations.strip_own(op)
             others = f"{len(ops) - 1} other" + "s" * (len(ops) > 2)
             self._context.remark("MCT001", f"Merged with {others} into {what} of {size} bytes.", op)
@@ -235,16 +267,6 @@ def _grouped_functions(symbols: Symbols) -> set[str]:
     for function in symbols.functions.values():
         function.walk(visit)
     return names
-
-
-def _by_level(segment: Segment, kind: Set) -> list[Set]:
-    """Permutes of one kind by how many of the kind lead to them; those of one level are independent."""
-    facts = {fact.op: fact for fact in kind}
-    levels: dict[int, Set] = {}
-    for op, level in zip(segment.ops, segment.levels(facts), strict=True):
-        if op in facts:
-            levels.setdefault(level, []).append(facts[op])
-    return [levels[level] for level in sorted(levels)]
 
 
 def _other_attributes(op: ir.Operation) -> Hashable:

@@ -17,8 +17,8 @@ def specialize(symbols: Symbols, roots: Sequence[Instance], wishes: Wishes) -> d
     """Gives each op its wish, where execution paths may wish differently for one op.
 
     Paths that agree share one function; for the others the function is copied, under a name that is free, right
-    behind the original, and their calls are turned to it. Returns op -> wish in the order of execution paths, with
-    the ops of copies in place of the originals.
+    behind the original, and their calls are turned to it. Returns op -> wish in the order of execution paths, with the
+    ops of copies in place of the originals.
     """
     return _Specializer(symbols, wishes).run(roots)
 
@@ -30,6 +30,7 @@ class _Specializer:
         self._ops = {name: _ops_of(function) for name, function in symbols.functions.items()}
         self._signatures: dict[Instance, Hashable] = {}
         self._variants: dict[str, dict[Hashable, str]] = {}
+        self._last: dict[str, ir.Operation] = {}  # the newest variant: the next one goes behind it
         self._new_names: set[str] = set()
         self._granted: dict[ir.Operation, Any] = {}
 
@@ -59,6 +60,7 @@ class _Specializer:
             if name is None:
                 original = self._symbols.functions[child.function]
                 chosen = self._copy(original) if variants else original
+                self._last[child.function] = chosen
                 name = variants[signature] = chosen.attributes["sym_name"].value
                 self._grant(child, chosen)
             _redirect(actual[child.op], name)
@@ -68,7 +70,7 @@ class _Specializer:
         name = self._symbols.unused(wish, self._new_names)
         self._new_names.add(name)
         copy = function.clone(ip=ir.InsertionPoint(function)).operation
-        copy.move_after(function)
+        copy.move_after(self._last[function.attributes["sym_name"].value])
         copy.attributes["sym_name"] = ir.StringAttr.get(name, function.context)
         return copy
 

@@ -24,9 +24,11 @@ KINDS = frozenset(
 CALL = "func.call"
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Collective:
-    """A collective op as facts.
+    """A collective op as facts. Equal only to itself, so that it can stand for its op in a table.
+
+    (An op cannot: its hash is one of its contents, and changes when the op does. Nor can it once it is erased.)
 
     kind: the op's name without its dialect. pairs: of a permute, in the op's own order, else (). bytes: what one
     partition puts in. mode: ``partition`` when the ids are partition ids (a channel is given), else ``replica``.

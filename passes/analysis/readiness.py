@@ -60,16 +60,16 @@ class Segment:
             inside = inside or op == self.preceding
         return Segment.of(ops, self.preceding, self.following)
 
-    def levels(self, counted: Collection[ir.Operation]) -> list[int]:
-        """For each op, the most ops of `counted` on any way that leads to it, itself included.
+    def levels(self, counted: Collection[int]) -> list[int]:
+        """For each op, the most ops of `counted` (indices) on any way that leads to it, itself included.
 
         Two counted ops of one level never need each other, and making one op of some ops of one level never makes
         a cycle, however many levels are treated so.
         """
         levels: list[int] = []
-        for op, needs in zip(self.ops, self.needs, strict=True):
+        for number, needs in enumerate(self.needs):
             level = max((levels[need] for need in needs), default=0)
-            levels.append(level + 1 if op in counted else level)
+            levels.append(level + 1 if number in counted else level)
         return levels
 
     def heavy_levels(self) -> list[int]:
@@ -97,13 +97,12 @@ def segments(block: ir.Block, effects: Effects, worthwhile: Callable[[ir.Operati
     return found
 
 
-def reorder(segment: Segment, sets: Sequence[Sequence[ir.Operation]]) -> None:
-    """Moves ops of the segment so that each set's members stand side by side, where the last of them stood.
+def reorder(segment: Segment, sets: Sequence[Sequence[int]]) -> None:
+    """Moves ops of the segment so that each set's members (indices) stand side by side, where the last of them stood.
 
     Only what needs a member's result moves, and only behind the members. The sets must be legal (see `levels`).
     """
-    index = {op: number for number, op in enumerate(segment.ops)}
-    members = [sorted(index[op] for op in chosen) for chosen in sets]
+    members = [sorted(chosen) for chosen in sets]
     first, last = min(numbers[0] for numbers in members), max(numbers[-1] for numbers in members)
     set_of = {number: numbers for numbers in members for number in numbers}
 
