@@ -10,20 +10,51 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hloverlap.pipeline.compiling import compile
     from hloverlap.pipeline.errors import PassFailedError, PipelineError, PipelineTextError
+    from hloverlap.pipeline.jitting.compilation import PipelineWarning
+    from hloverlap.pipeline.jitting.interface import enabled, install, jit, uninstall
+    from hloverlap.pipeline.jitting.records import Entry, PartitionerPermutes, Record, clear_records, records
     from hloverlap.pipeline.reading import ReadError
     from hloverlap.pipeline.running import Result, run
 
 _HOME = {
+    "Entry": "jitting.records",
+    "PartitionerPermutes": "jitting.records",
     "PassFailedError": "errors",
     "PipelineError": "errors",
     "PipelineTextError": "errors",
+    "PipelineWarning": "jitting.compilation",
     "ReadError": "reading",
+    "Record": "jitting.records",
     "Result": "running",
+    "clear_records": "jitting.records",
     "compile": "compiling",
+    "enabled": "jitting.interface",
+    "install": "jitting.interface",
+    "jit": "jitting.interface",
+    "records": "jitting.records",
     "run": "running",
+    "uninstall": "jitting.interface",
 }
 
-__all__ = ["PassFailedError", "PipelineError", "PipelineTextError", "ReadError", "Result", "compile", "run"]
+__all__ = [
+    "Entry",
+    "PartitionerPermutes",
+    "PassFailedError",
+    "PipelineError",
+    "PipelineTextError",
+    "PipelineWarning",
+    "ReadError",
+    "Record",
+    "Result",
+    "clear_records",
+    "compile",
+    "enabled",
+    "install",
+    "jit",
+    "records",
+    "run",
+    "uninstall",
+]
 
 
 def __getattr__(name: str) -> Any:

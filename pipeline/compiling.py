@@ -11,8 +11,7 @@ jit's own cache is not touched: a later ``jax.jit(f)(x)`` runs the original.
 from __future__ import annotations
 
 import dataclasses
-import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jaxlib.mlir import ir
@@ -56,26 +55,19 @@ def compile(
     Raises what `running.run` raises for a pipeline that cannot run, and what XLA raises for one that cannot compile.
     """
     module = versions.lowered_module(lowered)
-    # In a context of its own: jax's runs passes on threads, which Python passes do not survive.
-    result = running.run(_bytecode(module), pipeline, topology=topology or topology_of(lowered))
+    devices = versions.lowered_devices(lowered)
+    result = running.run_in_place(running.in_own_context(module), pipeline, topology or topology_of(devices))
     given = dict(compiler_options or {})
     of_jit = versions.lowered_compiler_options(lowered)
-    devices = versions.lowered_devices(lowered)
     platform = devices[0].platform if devices else ""
     options = {**xla_options.to_add(platform, result.compile_options, {*given, *of_jit}), **given}
     if result.changed:
-        lowered = versions.with_module(lowered, ir.Module.parse(_bytecode(result.module), module.context))
+        lowered = versions.with_module(lowered, ir.Module.parse(running.bytecode(result.module), module.context))
     compiled = lowered.compile(compiler_options=options or None)  # type: ignore[arg-type]
     return Rewritten(compiled, result, {**of_jit, **options})
 
 
-def topology_of(lowered: jax.stages.Lowered) -> Topology | None:
+def topology_of(devices: Sequence[jax.Device]) -> Topology | None:
     """The host of each partition, from the processes that own the devices; None when there is but one process."""
-    hosts = tuple(device.process_index for device in versions.lowered_devices(lowered))
+    hosts = tuple(device.process_index for device in devices)
     return Topology(hosts) if len(set(hosts)) > 1 else None
-
-
-def _bytecode(module: ir.Module) -> bytes:
-    buffer = io.BytesIO()
-    module.operation.write_bytecode(buffer)
-    return buffer.getvalue()

@@ -48,10 +48,13 @@ class Nest:
 
 
 Step = Pass | MlirPass | Nest
+Pipeline = str | Pass | Iterable[Pass] | Nest
 
 
-def resolve(pipeline: str | Pass | Iterable[Pass], context: ir.Context) -> Nest:
+def resolve(pipeline: Pipeline, context: ir.Context) -> Nest:
     """The steps of `pipeline` (text, one pass, or passes in order) on a module. Raises PipelineError."""
+    if isinstance(pipeline, Nest):
+        return pipeline
     if isinstance(pipeline, Pass):
         pipeline = [pipeline]
     if not isinstance(pipeline, str):

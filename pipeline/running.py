@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from jaxlib.mlir import ir
 
-from hloverlap.passes.base import Pass
 from hloverlap.passes.context import CompileOption, Context, Remark
 from hloverlap.passes.topology import Topology
 from hloverlap.pipeline import manager, reading, remarks, resolution, versions
@@ -43,7 +42,7 @@ class Result:
 
 def run(
     program: Program,
-    pipeline: str | Pass | Iterable[Pass] = "overlap",
+    pipeline: resolution.Pipeline = "overlap",
     *,
     topology: Topology | str | None = None,
     verify_each: bool = True,
@@ -51,7 +50,8 @@ def run(
     """Runs `pipeline` on a copy of `program`.
 
     program: a module, which is not changed; or the bytes, or the path, of any format that hlo-opt reads.
-    pipeline: text such as ``"canonicalize-permutes,cse"`` or ``"builtin.module(...)"``; or a pass; or passes in order.
+    pipeline: text such as ``"canonicalize-permutes,cse"`` or ``"builtin.module(...)"``; or a pass; or passes in order;
+        or what `resolution.resolve` made of one of these.
     topology: a Topology, or text as for ``Topology.parse``.
     verify_each: whether MLIR verifies the module after each pass.
 
@@ -59,6 +59,17 @@ def run(
     cannot be read), ValueError (topology text).
     """
     module, name = _module(program)
+    return run_in_place(module, pipeline, topology, verify_each, name)
+
+
+def run_in_place(
+    module: ir.Module,
+    pipeline: resolution.Pipeline,
+    topology: Topology | str | None = None,
+    verify_each: bool = True,
+    name: str = "<module>",
+) -> Result:
+    """The same on a module that is the caller's to give away. name: what messages call it."""
     steps = resolution.resolve(pipeline, module.context)
     context = make_pass_context(module, topology)
     before = bytecode(module)
@@ -107,6 +118,13 @@ def _module(program: Program) -> tuple[ir.Module, str]:
         return reading.read(program, "<bytes>", context).module, "<bytes>"
     source = reading.read_path(os.fspath(program), context)
     return source.module, source.name
+
+
+def in_own_context(module: ir.Module) -> ir.Module:
+    """A copy in a context of its own, for modules of jax, whose contexts run passes on threads: Python passes do not
+    survive that.
+    """
+    return ir.Module.parse(bytecode(module), make_context(load_all=False))
 
 
 def bytecode(module: ir.Module) -> bytes:

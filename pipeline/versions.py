@@ -6,7 +6,7 @@ Nothing here imports jax at module level: `import jax` costs half a second that 
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jaxlib.mlir import ir
@@ -154,3 +154,131 @@ def capabilities() -> Capabilities:
 
     version = tuple(int(part) for part in jaxlib.__version__.split(".")[:2])
     return Capabilities(group_overlaps_compute=version >= (0, 12))
+
+
+# --- compiles of jit (used by jitting only) ---------------------------------------------------------------------------
+
+Compile = Callable[..., Any]
+Undo = Callable[[], None]
+
+
+def user_context() -> Any:
+    """A value, by default None, that is part of the key of jit's caches: ``value``, ``set_global``, and a call gives
+    a context manager. Making one has jit trace again, once, what was traced before.
+    """
+    import jax
+
+    return jax.make_user_context(None)
+
+
+def wrap_compile(wrapper: Callable[[Compile], Compile]) -> Undo:
+    """Puts ``wrapper(original)`` in the place of the function through which every jit compiles.
+
+    It is called as ``compile(backend, module, devices, compile_options, *rest)``: jaxlib's client, the StableHLO
+    module, the devices in the order of the partitions as an array, jaxlib's CompileOptions. It gives the executable.
+    The function that is returned takes it out again.
+    """
+    from jax._src import compiler
+
+    original = compiler.compile_or_get_cached
+    ours = wrapper(original)
+    compiler.compile_or_get_cached = ours
+
+    def undo() -> None:
+        if compiler.compile_or_get_cached is ours:  # else somebody has wrapped ours, which is told to do nothing
+            compiler.compile_or_get_cached = original
+
+    return undo
+
+
+def option_overrides(compile_options: Any) -> dict[str, Any]:
+    """The XLA options that the user set, by ``jax.jit(f, compiler_options=...)`` or ``lowered.compile(...)``."""
+    return dict(compile_options.env_option_overrides)
+
+
+def set_option_overrides(compile_options: Any, overrides: Mapping[str, Any]) -> None:
+    """Sets them."""
+    compile_options.env_option_overrides = list(overrides.items())
+
+
+def allow_in_nested_jits(option: str) -> Undo:
+    """Has a jit with this compiler option traced inside another jit as if it did not have it; jax refuses that."""
+    from jax._src import pjit
+    from jax._src.interpreters import partial_eval
+
+    original = partial_eval.custom_staging_rules[pjit.jit_p]
+
+    def rule(trace: Any, source_info: Any, *args: Any, **params: Any) -> Any:
+        kept = tuple(pair for pair in params["compiler_options_kvs"] if pair[0] != option)
+        return original(trace, source_info, *args, **{**params, "compiler_options_kvs": kept})
+
+    partial_eval.custom_staging_rules[pjit.jit_p] = rule
+
+    def undo() -> None:
+        if partial_eval.custom_staging_rules[pjit.jit_p] is rule:
+            partial_eval.custom_staging_rules[pjit.jit_p] = original
+
+    return undo
+
+
+def live_executables() -> list[Any]:
+    """jaxlib's loaded executables of all backends that are up; [] when none is. No backend is started."""
+    from jax._src import xla_bridge
+
+    if not xla_bridge.backends_are_initialized():
+        return []
+    return [executable for client in xla_bridge.backends().values() for executable in client.live_executables()]
+
+
+# --- HLO after partitioning (used by jitting only) --------------------------------------------------------------------
+
+
+def can_annotate_hlo() -> bool:
+    """Whether instructions take frontend attributes; 0.10.2 cannot set them."""
+    from jaxlib import _hlo  # type: ignore[attr-defined]
+
+    return hasattr(_hlo.HloInstruction, "set_frontend_attribute")
+
+
+def read_hlo(proto: bytes) -> Any:
+    """A serialized HloModuleProto as jaxlib's HloModule."""
+    from jaxlib import _hlo  # type: ignore[attr-defined]
+
+    return _hlo.HloModule.from_serialized_hlo_module_proto(proto)
+
+
+def hlo_permutes(module: Any) -> list[Any]:
+    """The collective permutes of an HloModule, in its order."""
+    from jaxlib import _hlo  # type: ignore[attr-defined]
+
+    permute = _hlo.HloOpcode.kCollectivePermute
+    return [each for inside in module.computations() for each in inside.instructions() if each.opcode == permute]
+
+
+def hlo_to_stablehlo(module: Any) -> bytes:
+    """An HloModule as MLIR bytecode. Frontend attributes stay; the channels' type does not. Raises RuntimeError."""
+    from jaxlib import _jax
+
+    converted: bytes = _jax.mlir.hlo_to_stablehlo(module.as_serialized_hlo_module_proto())
+    return converted
+
+
+def add_hlo_transformation(name: str, transform: Callable[[bytes], bytes | None]) -> list[str]:
+    """Has the GPU backends call `transform` on each HloModuleProto after partitioning; gives their platforms."""
+    from jax.extend import xla
+
+    platforms = []
+    for platform in ("cuda", "rocm"):
+        try:
+            xla.register_hlo_module_transformation(transform, name=name, platforms=platform)
+            platforms.append(platform)
+        except (RuntimeError, ValueError):  # this plugin is not there
+            pass
+    return platforms
+
+
+def remove_hlo_transformation(name: str, platform: str) -> None:
+    """The opposite."""
+    from jax.extend import xla
+
+    xla.clear_hlo_module_transformation(name, platforms=platform)
