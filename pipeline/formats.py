@@ -13,8 +13,13 @@ _PRODUCER = re.compile(rb"ML\xefR.([ -~]{1,80})\0", re.DOTALL)
 
 _BLANKS_AND_COMMENTS = re.compile(rb"(?:\s|//[^\n]*+|/\*.*?\*/)*+", re.DOTALL)
 _HLO_START = re.compile(rb"(?:HloModule|ENTRY)\s")
-# An op in quotes or with its dialect, `module`, an alias, a value, a block or a dictionary of resources; or nothing.
-_MLIR_START = re.compile(rb'"[\w.$-]+"|module\b|[A-Za-z_][\w$]*\.[\w$.]|[#!%^@]\w|\{-#|\Z')
+# An op in quotes, `module`, a dictionary of resources or nothing but comments; or an op with its dialect, an alias, a
+# value or a block. Binary data may look like the latter by chance, and goes on with bytes that no text has.
+_MLIR_START = re.compile(
+    rb'"[\w.$-]+"|module\b|\{-#|\Z|'
+    rb"(?:[A-Za-z_][\w$]*\.[\w$.]|[#!%^@]\w)(?!.{0,16}[\x00-\x08\x0e-\x1f\x80-\xff])",
+    re.DOTALL,
+)
 
 # What else people hand over: first bytes, what it is, what to do.
 _OTHER_KINDS = (
@@ -64,7 +69,7 @@ def sniff(data: bytes) -> Format | None:
     position = start.end() if start else 0
     if _HLO_START.match(data, position):
         return Format.HLO_TEXT
-    if data and _MLIR_START.match(data, position):
+    if data.strip() and _MLIR_START.match(data, position):
         return Format.MLIR_TEXT
     if protobuf.is_hlo(data):
         return Format.HLO_PROTO

@@ -24,7 +24,7 @@ class ReadError(Exception):
 
 def unknown(data: bytes, name: str) -> ReadError:
     """Of no format of ours."""
-    if not data:
+    if not data.strip():
         return ReadError(f"{name}: empty; was the program that should have written it stopped?")
     kind, advice = formats.describe_unknown(data)
     return ReadError(f"{name}: looks like {kind}; {advice}")
