@@ -20,6 +20,7 @@ from hloverlap.pipeline.dialects import make_context
 MALFORMED = 3  # exit status: the input is not what it should be
 INEXPRESSIBLE = 4  # exit status: the input is well-formed, but the other side has no words for it
 _MEMORY, _MEMORY_PER_BYTE = 4 << 30, 64  # address space in bytes; XLA's libraries alone take 0.4 GiB of it
+_SECONDS, _SECONDS_PER_BYTE = 10, 1e-4  # of processor time; starting takes 0.4, and XLA needs up to 5e-6 for a byte
 
 
 class InexpressibleError(Exception):
@@ -114,12 +115,14 @@ def _bytecode(module: ir.Module) -> bytes:
     return image.getvalue()
 
 
-def _limit_memory(size: int) -> None:
-    """A damaged length must not fill the machine. Nothing is limited where the system has no such limit."""
+def _limit(size: int) -> None:
+    """A damaged length must not fill the machine, nor count for ever. Without effect where a system has no limits."""
     try:
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY + size * _MEMORY_PER_BYTE,) * 2)
+        seconds = int(_SECONDS + size * _SECONDS_PER_BYTE)
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     except (ImportError, ValueError, OSError):
         pass
@@ -128,7 +131,7 @@ def _limit_memory(size: int) -> None:
 def main(conversion: str, allow_unregistered: bool) -> int:
     """Converts stdin; returns the exit status."""
     data = sys.stdin.buffer.read()
-    _limit_memory(len(data))
+    _limit(len(data))
     # What libraries print must not get into the result.
     with os.fdopen(os.dup(1), "wb") as out:
         os.dup2(2, 1)

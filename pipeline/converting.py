@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 
 from hloverlap.pipeline.convert_child import INEXPRESSIBLE, MALFORMED
 
-TIME_LIMIT = 20.0  # seconds for a small input; starting the process takes 0.5
-SECONDS_PER_BYTE = 1e-5  # XLA reads about a megabyte a second
+# Seconds for a small input and for each byte more. The child limits its own processor time much more tightly; this is
+# for one that waits for something, and for systems without such limits.
+TIME_LIMIT, SECONDS_PER_BYTE = 60.0, 1e-3
 
 
 class ConversionError(Exception):
@@ -42,6 +44,8 @@ def convert(conversion: str, data: bytes, allow_unregistered: bool = False) -> b
     if child.returncode in (MALFORMED, INEXPRESSIBLE):
         kind = "malformed" if child.returncode == MALFORMED else "inexpressible"
         raise ConversionError(kind, child.stdout.decode("utf-8", "replace").strip())
+    if child.returncode == -signal.SIGXCPU:
+        raise ConversionError("endless", "no end in any reasonable time")
     raise ConversionError("crashed", _last_words(child.returncode, child.stderr.decode("utf-8", "replace")))
 
 
