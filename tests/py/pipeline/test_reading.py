@@ -178,6 +178,7 @@ def test_bytecode_that_aborts_the_parser(monkeypatch):
 
 def test_input_that_keeps_the_parser_busy_for_ever(monkeypatch, encoded):
     monkeypatch.setattr(converting, "TIME_LIMIT", 0.01)
+    monkeypatch.setattr(converting, "SECONDS_PER_BYTE", 0.0)
     assert "cannot be read: no end after 0 s" in refusal(encoded[Format.MLIR_BYTECODE])
 
 
