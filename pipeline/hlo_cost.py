@@ -90,7 +90,9 @@ def has_dot(instruction: Instruction, module: Module) -> bool:
 
 def _is_dot(instruction: Instruction) -> bool:
     target = instruction.attribute("custom_call_target")
-    return instruction.opcode == "dot" or (instruction.opcode == "custom-call" and ("gemm" in target or "mat" in target))
+    return instruction.opcode == "dot" or (
+        instruction.opcode == "custom-call" and ("gemm" in target or "mat" in target)
+    )
 
 
 def _flops(instruction: Instruction, home: Computation) -> int:
@@ -139,5 +141,3 @@ def _fusion_bytes(fusion: Instruction, home: Computation, called: list[Computati
         else:
             total += parameter.bytes
     return total
-
-

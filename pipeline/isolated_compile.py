@@ -7,14 +7,14 @@ import json
 import os
 import pathlib
 import re
-import subprocess
 import sys
-import tempfile
 
 from hloverlap.pipeline.compile_child import REFUSED
 
 TIME_LIMIT = 300.0  # seconds for one compile; the corpus takes 2 to 20
 GPU_EXTRA = "install the gpu extra: pip install 'hloverlap[gpu]' (jax[cuda13-local] and nvidia-cuda-nvcc)"
+
+_IS_REQUEST = re.compile(r"No such compile option|[Oo]ption.*is not a valid|[Ff]ailed to parse|[Cc]ould not parse")
 
 Option = tuple[str, int | bool | str]
 
@@ -57,7 +57,8 @@ class Failure:
     """No program came out.
 
     kind: ``aborted`` (a CHECK ended the process), ``refused`` (XLA returned an error), ``killed`` (by a signal that is
-    no abort, as the kernel does when memory runs out), ``timeout`` or ``unavailable`` (no compiler to ask).
+    no abort, as the kernel does when memory runs out), ``timeout``, ``unavailable`` (no compiler to ask) or ``request``
+    (an option or a target that XLA does not take).
     message: XLA's words, one line.
     """
 
@@ -67,6 +68,8 @@ class Failure:
 
 def compile_module(request: Request, time_limit: float = TIME_LIMIT) -> Dump | Failure:
     """Compiles once; `time_limit` is in seconds. XLA_FLAGS of the environment do not count: the request says all."""
+    import tempfile  # an answer from the cache does without
+
     with tempfile.TemporaryDirectory(prefix="hlo-audit-") as name:
         folder = pathlib.Path(name)
         (folder / "module.mlirbc").write_bytes(request.module)
@@ -90,6 +93,8 @@ def workers() -> int:
 
 def _run_child(folder: pathlib.Path, time_limit: float, request: Request) -> tuple[int | None, str]:
     """The child's exit status (None after the time limit) and what it wrote on stderr."""
+    import subprocess
+
     environment = {key: value for key, value in os.environ.items() if key != "XLA_FLAGS" and not key.startswith("JAX_")}
     environment["JAX_PLATFORMS"] = "cpu"  # else the CUDA plugin looks for a GPU and complains at length
     if request.backend == "cpu":
@@ -120,7 +125,10 @@ def _refusal(text: str) -> Failure:
         return Failure("unavailable", f"XLA:GPU has no ptxas to compile with; {GPU_EXTRA}")
     if "topology not implemented for" in text:
         return Failure("unavailable", f"no XLA:GPU compiler for this jax; {GPU_EXTRA}")
-    return Failure("refused", " ".join(text.split()))
+    if "No visible GPU devices" in text:
+        return Failure("unavailable", "no GPU is visible here; name a target, such as h200")
+    line = " ".join(text.split())
+    return Failure("request" if _IS_REQUEST.search(line) else "refused", line)
 
 
 def _crash(status: int, stderr: str) -> Failure:

@@ -92,7 +92,7 @@ def _thunk(match: re.Match[str], names: dict[int, str]) -> Thunk:
 
 
 def schedule_as_thunks(module: Module) -> list[Thunk]:
-    """The thunks of a backend that dumps none and runs the schedule in turn, as XLA:CPU does: all on the main stream."""
+    """The thunks of a backend that dumps none and runs its schedule in turn on one stream, as XLA:CPU does."""
     return _scheduled(module.computations[module.entry], module) if module.entry else []
 
 

@@ -42,15 +42,16 @@ def _json(found: Audit | Comparison, trials: Sequence[Trial], setting: Setting) 
 
 
 def _audit(audit: Audit) -> dict[str, Any]:
-    compiled = isinstance(audit.outcome, Program)
+    outcome = audit.outcome
+    launches = outcome.launches if isinstance(outcome, Program) else ()
     return {
         "name": audit.name,
         "topology": audit.topology,
         "options": dict(audit.options),
         "totals": _totals(audit.totals),
         "collectives": [dataclasses.asdict(op) for op in audit.collectives],
-        "launches": [dataclasses.asdict(each) for each in audit.outcome.launches] if compiled else [],
-        "failure": None if compiled else dataclasses.asdict(audit.outcome),
+        "launches": [dataclasses.asdict(each) for each in launches],
+        "failure": None if isinstance(outcome, Program) else dataclasses.asdict(outcome),
         "findings": [dataclasses.asdict(finding) for finding in audit.findings],
         "hints": [dataclasses.asdict(hint) | {"options": dict(hint.options)} for hint in audit.hints],
     }

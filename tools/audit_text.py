@@ -38,7 +38,8 @@ def render(found: Audit | Comparison, trials: Sequence[Trial], setting: Setting,
         if isinstance(audit.outcome, Program):
             blocks.append(layout(_collectives(audit, audit.outcome.launches), decorated))
         blocks.append("\n".join(_sentences(audit)))
-    blocks.append(layout(_totals(found), decorated))
+    if not all(audit.totals.failed for audit in audits):
+        blocks.append(layout(_totals(found), decorated))
     if trials:
         blocks.append(layout(_trials(audits[-1], trials), decorated))
     if isinstance(found, Comparison):
@@ -54,35 +55,36 @@ def _heading(audit: Audit, setting: Setting) -> str:
 
 
 def _collectives(audit: Audit, launches: Sequence[Launch]) -> Table:
-    """A row for each collective of the module and each launch it became part of, then what XLA added."""
+    """A row for each collective of the module and each way in which XLA runs it, then what XLA added."""
     rows = []
     for op in audit.collectives:
-        holding = [index for index, launch in enumerate(launches) if op.id in launch.ids]
-        rows += [_row(f"#{op.id}", _source(op, audit.name), op.kind, index, launches) for index in holding]
-        if not holding:
-            rows.append([f"#{op.id}", _source(op, audit.name), op.kind, _size(op.bytes), "removed", "", "", ""])
+        ways: dict[str, list[int]] = {}
+        for index, launch in enumerate(launches):
+            if op.id in launch.ids:
+                ways.setdefault(_mode(launch, op.id), []).append(index)
+        start = [f"#{op.id}", _source(op, audit.name), op.kind, _size(op.bytes)]
+        rows += [start + _way(op.id, mode, indexes, launches) for mode, indexes in ways.items()]
+        if not ways:
+            rows.append([*start, "removed", "0", "-", "-"])
     for index, launch in enumerate(launches):
         if not launch.ids:
-            rows.append(_row("added", launch.origin, launch.kind.replace("-", "_"), index, launches))
-    head = ["op", "source", "collective", "bytes", "what XLA runs", "times", "in flight with", "beside compute"]
+            start = ["added", launch.origin, launch.kind.replace("-", "_"), _size(launch.bytes)]
+            rows.append(start + _way(-1, _mode(launch, -1), [index], launches))
+    head = ["op", "source", "collective", "bytes", "what XLA runs", "times", "in flight with", "hidden by"]
     return Table(head, rows)
 
 
-def _row(label: str, source: str, kind: str, index: int, launches: Sequence[Launch]) -> list[str]:
-    launch = launches[index]
-    own = int(label[1:]) if label.startswith("#") else -1
-    company = [id for other in launch.beside for id in launches[other].ids or (-1,)]
-    if launch.group:
-        company += [id for id in launch.ids if id != own]
+def _way(own: int, mode: str, indexes: Sequence[int], launches: Sequence[Launch]) -> list[str]:
+    """The columns from "what XLA runs" on, for launches of one op that XLA runs alike."""
+    chosen = [launches[index] for index in indexes]
+    company = [id for launch in chosen for other in launch.beside for id in launches[other].ids or (-1,)]
+    company += [id for launch in chosen if launch.group for id in launch.ids if id != own]
+    hiding = max(chosen, key=lambda launch: (launch.flops, launch.moved))
     return [
-        label,
-        source,
-        kind,
-        _size(launch.bytes // max(1, launch.members)),
-        _mode(launch, own),
-        str(launch.runs),
+        mode,
+        str(sum(launch.runs for launch in chosen)),
         " ".join(f"#{id}" if id >= 0 else "added" for id in dict.fromkeys(company)) or "-",
-        _work(launch.flops, launch.moved) if launch.hidden else "nothing",
+        _work(hiding.flops, hiding.moved) if hiding.hidden else "nothing",
     ]
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from jaxlib.mlir import ir
 
-from hloverlap.pipeline import audit, reading, running, targets
+from hloverlap.pipeline import audit, reading, targets
 from hloverlap.pipeline.audit import Audit, Comparison, Setting, Subject
 from hloverlap.pipeline.audit.verdict import Budget
 from hloverlap.pipeline.dialects import make_context
@@ -36,13 +36,13 @@ def run(given: argparse.Namespace) -> int:
     source = reading.read_path(given.module, make_context())
     first = Subject(source.module, source.name, asked)
     second = _second(given, first, asked)
+    found: Audit | Comparison
     if second is None:
-        found: Audit | Comparison = audit.audit(first, setting)
-        last, subject = found, first
+        found = last = audit.audit(first, setting)
     else:
         found = audit.compare(first, second, setting)
-        last, subject = found.after, second
-    trials = audit.try_hints(subject, last, setting) if given.try_hints else []
+        last = found.after
+    trials = audit.try_hints(second or first, last, setting) if given.try_hints else []
     print(audit_report.render(found, trials, setting, given.format))
     broken = [text for budget in budgets if (text := budget.broken_by(last.totals))]
     for text in broken:
@@ -59,13 +59,17 @@ def parse_options(texts: list[str]) -> Options:
         name, equals, value = text.lstrip("-").partition("=")
         if not equals or not re.fullmatch(r"\w+", name):
             raise ValueError(f"--xla-option '{text}' is not like xla_gpu_dot_merger_threshold_mb=0")
-        options[name] = int(value) if re.fullmatch(r"-?\d+", value) else {"true": True, "false": False}.get(value, value)
+        options[name] = (
+            int(value) if re.fullmatch(r"-?\d+", value) else {"true": True, "false": False}.get(value, value)
+        )
     return options
 
 
 def _second(given: argparse.Namespace, first: Subject, asked: Options) -> Subject | None:
     """The module to compare with, compiled with what hlo-opt names for it; the user's own options hold."""
     if given.pass_pipeline:
+        from hloverlap.pipeline import running
+
         result = running.run(first.module, given.pass_pipeline, topology=_pass_topology(given.topology))
         return Subject(result.module, f"{first.name} after {given.pass_pipeline}", {**result.compile_options, **asked})
     if given.after:
@@ -76,6 +80,8 @@ def _second(given: argparse.Namespace, first: Subject, asked: Options) -> Subjec
 
 def _named_options(module: ir.Module) -> Mapping[str, int | bool | str]:
     """The XLA options that hlo-opt names for the annotations that `module` already carries."""
+    from hloverlap.pipeline import running
+
     try:
         return running.run(module, "assign-collective-streams").compile_options
     except PipelineError:

@@ -50,14 +50,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _main(given: argparse.Namespace) -> int:
-    from hloverlap.pipeline.audit import Unavailable
+    from hloverlap.pipeline.audit import UnavailableError
     from hloverlap.pipeline.errors import PipelineError
     from hloverlap.pipeline.reading import ReadError
     from hloverlap.tools.auditing import run
 
     try:
         return run(given)
-    except (PipelineError, ReadError, Unavailable, ValueError) as error:
+    except (PipelineError, ReadError, UnavailableError, ValueError) as error:
         if os.environ.get("HLOVERLAP_DEBUG") == "1":
             import traceback
 

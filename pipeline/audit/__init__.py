@@ -26,7 +26,7 @@ from hloverlap.pipeline.targets import Target
 Progress = Callable[[int, int], None]
 
 
-class Unavailable(Exception):
+class UnavailableError(Exception):
     """There is no compiler for the target here; the text says what to install."""
 
 
@@ -90,24 +90,29 @@ class Trial:
 
 
 def audit(subject: Subject, setting: Setting) -> Audit:
-    """Audits one module. Raises ValueError (topology), Unavailable."""
+    """Audits one module. Raises ValueError (topology, options, target), UnavailableError."""
     return audit_all([subject], setting)[0]
 
 
 def compare(before: Subject, after: Subject, setting: Setting) -> Comparison:
-    """Audits two modules, compiled side by side. Raises ValueError (topology), Unavailable."""
+    """Audits two modules, compiled side by side. Raises ValueError (topology, options, target), UnavailableError."""
     first, second = audit_all([before, after], setting)
     return Comparison(first, second, verdict.judge(first.totals, second.totals))
 
 
 def audit_all(subjects: Sequence[Subject], setting: Setting) -> list[Audit]:
-    """Audits modules side by side; results in their order. Raises ValueError (topology), Unavailable."""
+    """Audits modules side by side; results in their order.
+
+    Raises ValueError (topology, options, target), UnavailableError.
+    """
     tagged = [tags.tag(subject.module) for subject in subjects]
     requests = [_request(each, subject, setting) for each, subject in zip(tagged, subjects, strict=True)]
     outcomes = program.outcomes(requests, setting.time_limit, setting.use_cache, setting.progress)
     for outcome in outcomes:
         if isinstance(outcome, Failure) and outcome.kind == "unavailable":
-            raise Unavailable(outcome.message)
+            raise UnavailableError(outcome.message)
+        if isinstance(outcome, Failure) and outcome.kind == "request":
+            raise ValueError(f"XLA does not take an option or the target: {outcome.message}")
     return [
         Audit(
             name=subject.name,
@@ -116,7 +121,9 @@ def audit_all(subjects: Sequence[Subject], setting: Setting) -> list[Audit]:
             options=dict(request.options),
             topology=request.topology,
             findings=tuple(findings.find(outcome, each.collectives)),
-            hints=tuple(hints.suggest(outcome, each.collectives, dict(request.options))) if setting.target.is_gpu else (),
+            hints=tuple(hints.suggest(outcome, each.collectives, dict(request.options)))
+            if setting.target.is_gpu
+            else (),
             totals=verdict.totals(outcome),
         )
         for subject, each, request, outcome in zip(subjects, tagged, requests, outcomes, strict=True)

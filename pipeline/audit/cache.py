@@ -6,11 +6,21 @@ import hashlib
 import json
 import os
 import pathlib
-import tempfile
 from collections.abc import Iterable
 from typing import Any
 
 SIZE_LIMIT = 64 << 20  # bytes; an answer is a few kilobytes
+_SOURCES = (
+    "launches.py",
+    "reasons.py",
+    "program.py",
+    "../compile_child.py",
+    "../hlo_cost.py",
+    "../hlo_text.py",
+    "../isolated_compile.py",
+    "../thunks.py",
+    "../versions.py",
+)
 _ENTRIES_PER_SWEEP = 64  # writes between two looks at the size
 
 
@@ -43,6 +53,8 @@ def read(name: str) -> dict[str, Any] | None:
 
 def write(name: str, answer: dict[str, Any]) -> None:
     """Stores `answer`, whole or not at all. A folder that cannot be written to stores nothing."""
+    import tempfile
+
     path = _path(name)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -61,16 +73,11 @@ def write(name: str, answer: dict[str, Any]) -> None:
 
 
 def fingerprint() -> str:
-    """What the answers depend on beside the question: the tool's own source files, by size and time of change."""
-    own = pathlib.Path(__file__).parent.parent
+    """What the answers depend on beside the question: the sources that find them, by size and time of change."""
     marks = []
-    for directory in (own, own / "audit", own / "targets", own.parent / "passes", own.parent / "passes" / "analysis"):
-        if directory.is_dir():
-            with os.scandir(directory) as entries:
-                for entry in sorted(entries, key=lambda entry: entry.name):
-                    if entry.name.endswith(".py"):
-                        stat = entry.stat()
-                        marks.append(f"{entry.name}:{stat.st_size}:{stat.st_mtime_ns}")
+    for name in _SOURCES:
+        stat = os.stat(os.path.join(os.path.dirname(__file__), name))
+        marks.append(f"{name}:{stat.st_size}:{stat.st_mtime_ns}")
     return " ".join(marks)
 
 

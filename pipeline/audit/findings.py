@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 
 from hloverlap.pipeline.audit.blame import blamed, doomed
 from hloverlap.pipeline.audit.launches import Launch
-from hloverlap.pipeline.audit.program import Outcome, Program
+from hloverlap.pipeline.audit.program import Outcome
 from hloverlap.pipeline.audit.tags import CollectiveOp
 from hloverlap.pipeline.isolated_compile import Failure
 
@@ -27,6 +28,9 @@ CODES = {
     "HLA106": "XLA's dot merger took away the compute that could hide transfers",
     "HLA107": "independent collectives that overlap would place on streams of their own",
 }
+
+# What XLA prints of an instruction beyond its name, shape, operands and pairs, our own id among it.
+_BESIDE_THE_POINT = re.compile(r", (?:frontend_attributes|metadata|backend_config)=\{(?:[^{}]|\{[^{}]*\})*\}")
 
 _VERBS = {
     "aborted": "XLA aborted",
@@ -62,11 +66,15 @@ def find(outcome: Outcome, collectives: Sequence[CollectiveOp]) -> list[Finding]
         later = [peer for peer in launch.peers if peer > index and peer not in launch.beside]
         if later:
             named = _ops(id for peer in later for id in outcome.launches[peer].ids)
-            how = f"on stream {launch.stream}" if launch.stream == outcome.launches[later[0]].stream else "in turn"
-            text = f"independent of {named or 'a transfer that XLA added'}, and run one after the other {how}"
+            shared = all(outcome.launches[peer].stream == launch.stream for peer in later)
+            where = f", on stream {launch.stream}" if shared else ""
+            text = (
+                f"independent of {named or 'a transfer that XLA added'}, yet XLA runs them one after the other{where}"
+            )
             found.append(_about(launch, collectives, "HLA004", "warning", text))
         if len(launch.ids) > 1 and not launch.group:
-            found.append(_about(launch, collectives, "HLA005", "note", f"XLA joined {_ops(launch.ids)} into one"))
+            text = f"XLA joined {_ops(launch.ids)} into one"
+            found.append(_about(launch, collectives, "HLA005", "note", text))
         if not launch.ids:
             text = f"XLA added {launch.kind} {launch.instruction}" + (f" for {launch.origin}" if launch.origin else "")
             found.append(_about(launch, collectives, "HLA006", "note", text))
@@ -80,7 +88,7 @@ def find(outcome: Outcome, collectives: Sequence[CollectiveOp]) -> list[Finding]
 def _failure(failure: Failure, collectives: Sequence[CollectiveOp]) -> Finding:
     ids = blamed(failure, collectives)
     why = next((each.why for each in doomed(collectives) if set(each.ids) & set(ids)), "")
-    message = f"{_VERBS[failure.kind]}: {failure.message}"
+    message = f"{_VERBS[failure.kind]}: {_BESIDE_THE_POINT.sub('', failure.message)}"
     if ids:
         message += f" [{_ops(ids)}{': ' + why if why and failure.kind == 'aborted' else ''}]"
     place = next((op for op in collectives if op.id in ids), None)
@@ -92,8 +100,5 @@ def _about(launch: Launch, collectives: Sequence[CollectiveOp], code: str, sever
     return Finding(code, severity, text, launch.ids, place.file if place else "", place.line if place else 0)
 
 
-def _ops(ids: object) -> str:
-    return ", ".join(f"#{id}" for id in ids)  # type: ignore[attr-defined]
-
-
-__all__ = ["CODES", "Finding", "Program", "find"]
+def _ops(ids: Iterable[int]) -> str:
+    return ", ".join(f"#{id}" for id in ids)

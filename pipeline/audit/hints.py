@@ -113,7 +113,7 @@ def _streams(launches: Sequence[Launch]) -> list[Hint]:
         dict.fromkeys(
             id
             for index, launch in enumerate(launches)
-            if any(peer not in launch.beside for peer in launch.peers)
+            if not launch.annotation and any(peer not in launch.beside for peer in launch.peers)
             for id in launch.ids
         )
     )

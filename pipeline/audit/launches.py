@@ -11,7 +11,7 @@ from hloverlap.pipeline.hlo_text import Computation, Instruction, Module, shape_
 from hloverlap.pipeline.thunks import MAIN_STREAM, Thunk
 
 ID_ATTRIBUTE = "hloverlap_id"
-# Compute of less than this hides no transfer: at 4 TB/s, or at some 20 TFLOP/s, it takes a microsecond, a launch takes five.
+# Compute of less than this hides no transfer: at 4 TB/s or 20 TFLOP/s it takes a microsecond, a launch alone five.
 NEGLIGIBLE = Cost(flops=1 << 24, bytes=1 << 22)
 
 _UNPACKING = {"get-tuple-element", "bitcast", "reshape", "slice", "fusion", "copy", "async-done", "all-reduce-done"}
@@ -172,9 +172,7 @@ def _launch(
     )
 
 
-def _until_done(
-    sequence: _Sequence, place: int, async_id: int, module: Module, costs: CostModel
-) -> tuple[int, Cost]:
+def _until_done(sequence: _Sequence, place: int, async_id: int, module: Module, costs: CostModel) -> tuple[int, Cost]:
     """Position of the done of the async start at `place`, and what is computed before it."""
     cost = Cost()
     end = sequence.thunks[place][0]

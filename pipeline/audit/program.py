@@ -5,14 +5,13 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeAlias
 
 from hloverlap.pipeline.audit import cache
 from hloverlap.pipeline.audit.launches import Launch, find_launches
-from hloverlap.pipeline.audit.reasons import with_reasons
-from hloverlap.pipeline.isolated_compile import TIME_LIMIT, Dump, Failure, Request, compile_module, workers
+from hloverlap.pipeline.audit.reasons import IN_TURN, with_reasons
 from hloverlap.pipeline.hlo_text import parse_module
+from hloverlap.pipeline.isolated_compile import TIME_LIMIT, Dump, Failure, Request, compile_module, workers
 from hloverlap.pipeline.thunks import parse_thunks, schedule_as_thunks
 
 _MEMORY = re.compile(r"Total bytes(?: used)?: (\d+)")
@@ -31,7 +30,7 @@ class Program:
     peak_memory: int | None
 
 
-Outcome = Program | Failure
+Outcome: TypeAlias = Program | Failure
 
 
 def outcomes(
@@ -64,6 +63,8 @@ def outcomes(
     if len(missing) == 1:
         found.update(map(solve, missing.items()))
     elif missing:
+        from concurrent.futures import ThreadPoolExecutor
+
         with ThreadPoolExecutor(max_workers=workers()) as pool:
             for done, (name, outcome) in enumerate(pool.map(solve, missing.items()), 1):
                 found[name] = outcome
@@ -75,15 +76,13 @@ def analyze(dump: Dump, options: Sequence[tuple[str, object]] = ()) -> Program:
     """Reads one compile's dump. options: what XLA was told, for the reasons."""
     module = parse_module(dump.hlo)
     if dump.thunk_sequence:
-        thunks = parse_thunks(dump.thunk_sequence, dump.thunk_metadata)
+        launches = find_launches(parse_thunks(dump.thunk_sequence, dump.thunk_metadata), module)
+        launches = with_reasons(launches, module, dict(options))
     else:
-        thunks = schedule_as_thunks(module)
-    launches = find_launches(thunks, module)
+        launches = find_launches(schedule_as_thunks(module), module)
+        launches = [dataclasses.replace(launch, lost=IN_TURN) for launch in launches]
     memory = _MEMORY.search(dump.memory)
-    return Program(
-        launches=tuple(with_reasons(launches, module, dict(options))),
-        peak_memory=int(memory[1]) if memory else None,
-    )
+    return Program(launches=tuple(launches), peak_memory=int(memory[1]) if memory else None)
 
 
 def _outcome(request: Request, time_limit: float) -> Outcome:

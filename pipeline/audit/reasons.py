@@ -12,13 +12,14 @@ from hloverlap.pipeline.hlo_text import Computation, Instruction, Module
 OVERLAP_LIMIT = "xla_gpu_experimental_parallel_collective_overlap_limit"
 
 JOINED = "XLA's combiner joined collectives with stream annotations; the joined one runs on the main stream"
+IN_TURN = "XLA:CPU runs collectives in turn, on the threads that compute"
 MERGED = "the dot merger joined the matmuls beside it into one that needs its result"
 GROUP_WAITS = "this XLA waits for a group as soon as it has started it"
 CALL_WAITS = "XLA waits for an annotated call as soon as it has started it"
 
 
 def with_reasons(launches: Sequence[Launch], module: Module, options: Mapping[str, object]) -> list[Launch]:
-    """The launches with `lost` filled in wherever no compute hides one."""
+    """The launches of XLA:GPU with `lost` filled in wherever no compute hides one."""
     costs = CostModel(module)
     limit = options.get(OVERLAP_LIMIT, 1)
     explained = []
@@ -28,9 +29,7 @@ def with_reasons(launches: Sequence[Launch], module: Module, options: Mapping[st
     return explained
 
 
-def _reason(
-    launch: Launch, launches: Sequence[Launch], module: Module, costs: CostModel, limit: object
-) -> str:
+def _reason(launch: Launch, launches: Sequence[Launch], module: Module, costs: CostModel, limit: object) -> str:
     if launch.synchronous and launch.annotation and launch.members > 1:
         return f"{JOINED} (annotation '{launch.annotation}')"
     found = module.find(launch.instruction)
@@ -66,7 +65,9 @@ def _taken(launch: Launch, launches: Sequence[Launch], free: Instruction, limit:
     """There is compute that could hide it: who hides behind it instead."""
     others = [other for other in launches if other.sequence == launch.sequence and other.hidden]
     if others and limit == 1:
-        return f"the overlap limit of 1 lets one collective be in flight, and the compute beside it ({free.name}) hides others"
+        return (
+            f"the overlap limit lets one collective be in flight, and the compute beside it ({free.name}) hides others"
+        )
     if others:
         return f"XLA's scheduler hides other collectives behind the compute beside it ({free.name})"
     return f"XLA's scheduler runs the compute that could hide it ({free.name}) at another time"
@@ -88,9 +89,7 @@ def _relatives(home: Computation, anchor: Instruction) -> tuple[set[str], set[st
     return before, after - {anchor.name}
 
 
-def _merged_dot(
-    home: Computation, after: set[str], module: Module, launches: Sequence[Launch]
-) -> Instruction | None:
+def _merged_dot(home: Computation, after: set[str], module: Module, launches: Sequence[Launch]) -> Instruction | None:
     """A matmul over a concatenation that needs the results of several transfers, this one's among them."""
     if sum(1 for launch in launches if launch.instruction in home.instructions) < 2:
         return None
@@ -118,5 +117,9 @@ def _sources(home: Computation, instruction: Instruction) -> list[Instruction]:
 def _concatenates(instruction: Instruction, module: Module) -> bool:
     return instruction.opcode == "concatenate" or (
         instruction.opcode == "fusion"
-        and any(inner.opcode == "concatenate" for fused in module.reached(instruction) for inner in fused.instructions.values())
+        and any(
+            inner.opcode == "concatenate"
+            for fused in module.reached(instruction)
+            for inner in fused.instructions.values()
+        )
     )

@@ -67,9 +67,7 @@ def tag(module: ir.Module) -> Tagged:
         copy.walk(visit, ir.WalkOrder.PRE_ORDER)
         image = io.BytesIO()
         copy.write_bytecode(image)
-    replicas, partitions = (
-        _count(module, name) for name in ("mhlo.num_replicas", "mhlo.num_partitions")
-    )
+    replicas, partitions = (_count(module, name) for name in ("mhlo.num_replicas", "mhlo.num_partitions"))
     return Tagged(image.getvalue(), tuple(collectives), replicas, partitions, shardy)
 
 

@@ -22,7 +22,7 @@ class Totals:
     collectives: transfers, the members of combined and grouped launches counted singly. launches: what XLA starts.
     serialized: pairs of independent launches that run one after the other though both could be in flight.
     in_flight: pairs in flight together: launches on different streams, and members of one group.
-    synchronous: collectives that hold the main stream. exposed: collectives beside which no compute runs, those included.
+    synchronous: collectives that hold the main stream. exposed: those, and others beside which no compute runs.
     streams: communication streams. groups: grouped launches. bytes: results received by a device.
     exposed_bytes: of the exposed ones. hidden_flops, hidden_bytes: compute between starts and dones.
     peak_memory: bytes a device needs, 0 when XLA does not say.
@@ -49,7 +49,7 @@ class Totals:
         return self.serialized + self.exposed
 
 
-METRICS = tuple(field.name for field in dataclasses.fields(Totals)) + ("lost",)
+METRICS = (*(field.name for field in dataclasses.fields(Totals)), "lost")
 
 
 def totals(outcome: Outcome) -> Totals:
