@@ -88,7 +88,7 @@ def check(
 
 def _run_child(folder: pathlib.Path, devices: int, time_limit: float, progress: Progress) -> CheckResult:
     late = threading.Event()
-    stages = [_Stage("starting the process that runs the modules", time.monotonic(), 0, 0.0)]
+    stages = [_Stage("starting the process that runs the modules", time.monotonic())]
     with (
         open(folder / "stderr", "w+b") as stderr,
         subprocess.Popen(
@@ -112,7 +112,7 @@ def _run_child(folder: pathlib.Path, devices: int, time_limit: float, progress: 
                 message = json.loads(line)
                 if "status" in message:
                     return CheckResult(**message)
-                stages.append(_Stage(message["stage"], time.monotonic(), message["runs"], message["finite"]))
+                stages.append(_Stage(began=time.monotonic(), **message))
                 progress(message["stage"])
         finally:
             timer.cancel()
@@ -129,19 +129,24 @@ def _command(folder: pathlib.Path) -> list[str]:
 
 @dataclasses.dataclass(frozen=True)
 class _Stage:
-    """What the child began, when (seconds), and what it had compared by then."""
+    """What the child began, when (seconds), and what it knew by then (see comparing.Done)."""
 
-    name: str
+    stage: str
     began: float
-    runs: int
-    finite: float
+    runs: int = 0
+    finite: float = 0.0
+    suspect: str = ""
 
 
 def _without_answer(stages: Sequence[_Stage], how: str, ran_out: bool) -> CheckResult:
     """What it means that the child ended without an answer. ran_out: of time or memory."""
     last = stages[-1]
-    reason = f"while {last.name}, {how}"
-    if "rewritten" in last.name:
+    reason = f"while {last.stage}, {how}"
+    if last.suspect:
+        return CheckResult(
+            "different", f"{last.suspect} (fusion may be the cause, but {reason})", last.runs, last.finite
+        )
+    if "rewritten" in last.stage:
         # In this process the original has just done the same: an abort is the rewrite's doing, and so is a hang.
         original, taken = last.began - stages[-2].began, time.monotonic() - last.began
         if not ran_out or taken > 10 * original + 10:

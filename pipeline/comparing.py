@@ -3,7 +3,7 @@
     python -m hloverlap.pipeline.comparing FOLDER
 
 FOLDER holds ``request.json`` and the modules ``before`` and ``after``. Each line of stdout is JSON: for each thing that
-begins ``{"stage": ...}``, at last ``{"status": ..., "reason": ...}``; both with the fields of `Done`.
+begins ``{"stage": ...}`` with the fields of `Done`, at last the fields of a CheckResult.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import os
 import pathlib
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jaxlib.mlir import ir
@@ -25,10 +25,12 @@ from hloverlap.pipeline.dialects import make_context
 from hloverlap.pipeline.differences import finite_share, first_difference
 from hloverlap.pipeline.entry import Entry, NotRunnableError, drop_tokens
 from hloverlap.pipeline.inputs import KINDS
-from hloverlap.pipeline.program import Program
+from hloverlap.pipeline.program import UNFUSED, Program
 
 if TYPE_CHECKING:
     from hloverlap.pipeline.inputs import Kind
+
+Source = tuple[ir.Module, Entry]
 
 SEARCH = 16  # inputs to try until the original's results are finite
 FINITE_ENOUGH = 0.9
@@ -36,10 +38,19 @@ FINITE_ENOUGH = 0.9
 
 @dataclasses.dataclass(frozen=True)
 class Done:
-    """On how many inputs the modules agreed, and the largest share of finite floating-point results among these."""
+    """What is known so far.
+
+    runs: on how many inputs the modules agreed. finite: the largest share of finite floating-point results among these.
+    suspect: a difference that is being looked into.
+    """
 
     runs: int = 0
     finite: float = 0.0
+    suspect: str = ""
+
+
+class DifferentError(Exception):
+    """The rewritten module cannot do what the original can; the text is a clause."""
 
 
 class XlaFailureError(NotRunnableError):
@@ -51,6 +62,8 @@ def main(folder: pathlib.Path) -> None:
     request = json.loads((folder / "request.json").read_text(encoding="utf-8"))
     try:
         answer = compare(folder, request["seeds"], request["time_limit"])
+    except DifferentError as error:
+        answer = _different(f"{error}")
     except NotRunnableError as error:
         answer = {"status": "not-run", "reason": f"{error}"}
     _say(answer)
@@ -66,15 +79,8 @@ def compare(folder: pathlib.Path, seeds: Sequence[int], time_limit: float) -> di
     if before[1].parameters != after[1].parameters or before[1].devices != after[1].devices:
         return _different("the rewritten module takes other arguments, or other numbers of devices")
     _refuse_hopeless(*before, time_limit)
-    with _stage("compiling the original"):
-        original = Program(*before)
-    try:
-        with _stage("compiling the rewritten module"):
-            rewritten = Program(*after)
-    except XlaFailureError as error:
-        return _different(f"the original compiles, the rewritten module does not: {error}")
-    _refuse_large(original, rewritten)
-    done, longest = Done(), 0.0
+    pair = _compile(before, after, {})
+    done, longest, exact = Done(), 0.0, False
     for position, seed in enumerate(seeds):
         began = time.monotonic()
         if done.runs and began - start + 2 * longest > time_limit:
@@ -82,22 +88,53 @@ def compare(folder: pathlib.Path, seeds: Sequence[int], time_limit: float) -> di
         kind = KINDS[position % len(KINDS)]
         if kind == "positive":
             with _stage("looking for inputs with finite results", done):
-                seed = _telling_seed(original, kind, seed, time_limit / 10)
+                seed = _telling_seed(pair.original, kind, seed, time_limit / 10)
+        difference, share = pair.compare(kind, seed, done)
+        if difference and not exact:
+            # Told apart from what fusion does to rounding and to NaNs.
+            done = dataclasses.replace(done, suspect=f"on {kind} inputs, seed {seed}, {difference}")
+            pair, exact = _compile(before, after, UNFUSED, done), True
+            difference, share = pair.compare(kind, seed, done)
+        if difference:
+            if pair.compare(kind, seed, done, rewritten=pair.original)[0]:
+                raise NotRunnableError("the original gives other bits each time it runs on the same inputs")
+            return _different(f"on {kind} inputs, seed {seed}, {difference}")
+        done = Done(done.runs + 1, max(done.finite, share))
+        longest = max(longest, time.monotonic() - began)
+    return {"status": "equal", "reason": "", "runs": done.runs, "finite": done.finite}
+
+
+@dataclasses.dataclass(frozen=True)
+class Pair:
+    """Both modules, compiled alike."""
+
+    original: Program
+    rewritten: Program
+
+    def compare(self, kind: Kind, seed: int, done: Done, rewritten: Program | None = None) -> tuple[str, float]:
+        """The first difference, "" for none, and the share of finite results; runs `rewritten` instead if given."""
         inputs = f"{kind} inputs, seed {seed}"
         with _stage(f"running the original on {inputs}", done):
-            wanted = original.run(kind, seed)
+            wanted = self.original.run(kind, seed)
         try:
             with _stage(f"running the rewritten module on {inputs}", done):
-                got = rewritten.run(kind, seed)
+                got = (rewritten or self.rewritten).run(kind, seed)
         except XlaFailureError as error:
-            return _different(f"the original runs, the rewritten module does not: {error}")
-        if difference := first_difference(wanted, got):
-            if first_difference(wanted, original.run(kind, seed)):
-                raise NotRunnableError("the original gives other bits each time it runs on the same inputs")
-            return _different(f"on {inputs}, {difference}")
-        done = Done(done.runs + 1, max(done.finite, finite_share(wanted)))
-        longest = max(longest, time.monotonic() - began)
-    return {"status": "equal", "reason": "", **dataclasses.asdict(done)}
+            raise DifferentError(f"the original runs, the rewritten module does not: {error}") from error
+        return first_difference(wanted, got), finite_share(wanted)
+
+
+def _compile(before: Source, after: Source, options: Mapping[str, int | bool | str], done: Done = Done()) -> Pair:
+    how = "" if not options else ", each op a kernel of its own"
+    with _stage(f"compiling the original{how}", done):
+        original = Program(*before, options)
+    try:
+        with _stage(f"compiling the rewritten module{how}", done):
+            rewritten = Program(*after, options)
+    except XlaFailureError as error:
+        raise DifferentError(f"the original compiles, the rewritten module does not: {error}") from error
+    _refuse_large(original, rewritten)
+    return Pair(original, rewritten)
 
 
 def _telling_seed(program: Program, kind: Kind, seed: int, time_limit: float) -> int:
@@ -114,7 +151,7 @@ def _telling_seed(program: Program, kind: Kind, seed: int, time_limit: float) ->
     return best
 
 
-def _read(path: pathlib.Path) -> tuple[ir.Module, Entry]:
+def _read(path: pathlib.Path) -> Source:
     module = ir.Module.parse(path.read_bytes(), make_context())
     drop_tokens(module)
     return module, Entry.of(module)
