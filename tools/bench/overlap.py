@@ -1,0 +1,107 @@
+"""How long collectives ran at the same time, from the kernels and copies in a trace of JAX's profiler."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import pathlib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+_KINDS_SHOWN = 6  # kernels that are told for each stream
+
+
+@dataclasses.dataclass(frozen=True)
+class Interval:
+    """One kernel or copy. start, end: nanoseconds. stream: the trace's name of the CUDA stream."""
+
+    start: float
+    end: float
+    stream: str
+    name: str
+
+    @property
+    def is_transfer(self) -> bool:
+        """Whether it moves data between devices: an NCCL kernel or a copy to a peer."""
+        name = self.name.lower()
+        return "nccl" in name or "p2p" in name or "peer" in name
+
+
+@dataclasses.dataclass(frozen=True)
+class Overlap:
+    """Of one device. All in microseconds.
+
+    transfers: time in which at least one transfer ran. together: in which at least two did.
+    beside_compute: in which a transfer and something else ran. whole: from the first start to the last end.
+    streams: stream -> (kernel, count, microseconds) of what took most of its time.
+    """
+
+    transfers: float
+    together: float
+    beside_compute: float
+    whole: float
+    streams: dict[str, list[tuple[str, int, float]]]
+
+
+def measure(intervals: Sequence[Interval]) -> Overlap:
+    """Sums over one device's intervals."""
+    transfers = [interval for interval in intervals if interval.is_transfer]
+    others = [interval for interval in intervals if not interval.is_transfer]
+    at_least = [_time_with(transfers, 1), _time_with(transfers, 2)]
+    either = _time_with(intervals, 1)
+    whole = max((i.end for i in intervals), default=0.0) - min((i.start for i in intervals), default=0.0)
+    return Overlap(
+        transfers=at_least[0] / 1e3,
+        together=at_least[1] / 1e3,
+        beside_compute=(at_least[0] + _time_with(others, 1) - either) / 1e3,
+        whole=whole / 1e3,
+        streams=_streams(intervals),
+    )
+
+
+def read_trace(folder: pathlib.Path) -> dict[str, list[Interval]]:
+    """Device -> what ran on its streams, from the newest profile in `folder`; {} where no GPU was traced."""
+    from jax.profiler import ProfileData
+
+    files = sorted(folder.rglob("*.xplane.pb"))
+    return of_planes(ProfileData.from_file(str(files[-1])).planes) if files else {}
+
+
+def of_planes(planes: Iterable[Any]) -> dict[str, list[Interval]]:
+    """The intervals of each GPU's planes; of its lines only the streams, since others repeat them by XLA op."""
+    found: dict[str, list[Interval]] = {}
+    for plane in planes:
+        if not plane.name.startswith("/device:GPU"):
+            continue
+        found[plane.name] = [
+            Interval(event.start_ns, event.start_ns + event.duration_ns, line.name, event.name)
+            for line in plane.lines
+            if line.name.startswith("Stream")
+            for event in line.events
+            if event.duration_ns > 0
+        ]
+    return found
+
+
+def _time_with(intervals: Iterable[Interval], least: int) -> float:
+    """Nanoseconds in which at least `least` of the intervals ran."""
+    edges = sorted([(i.start, 1) for i in intervals] + [(i.end, -1) for i in intervals])
+    total, running, before = 0.0, 0, 0.0
+    for at, change in edges:
+        if running >= least:
+            total += at - before
+        running += change
+        before = at
+    return total
+
+
+def _streams(intervals: Iterable[Interval]) -> dict[str, list[tuple[str, int, float]]]:
+    kernels: dict[str, dict[str, list[float]]] = collections.defaultdict(lambda: collections.defaultdict(list))
+    for interval in intervals:
+        kernels[interval.stream][interval.name[:60]].append((interval.end - interval.start) / 1e3)
+    return {
+        stream: sorted(((name, len(took), sum(took)) for name, took in kernels[stream].items()), key=lambda k: -k[2])[
+            :_KINDS_SHOWN
+        ]
+        for stream in sorted(kernels)
+    }

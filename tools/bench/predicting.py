@@ -1,0 +1,67 @@
+"""What XLA's thunks say will happen: the same reading that hlo-audit does, of the very program that is measured."""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+
+from hloverlap.pipeline.audit.launches import Launch, find_launches, serialized_pairs
+from hloverlap.pipeline.hlo_text import parse_module
+from hloverlap.pipeline.thunks import parse_thunks
+
+DUMP_OPTIONS = ("xla_dump_to", "xla_dump_hlo_as_text")
+
+
+@dataclasses.dataclass(frozen=True)
+class Prediction:
+    """launches: how the module's transfers are started, in words. synchronous, asynchronous, groups: launches of each.
+
+    together: pairs of launches in flight at once on different streams. one_by_one: independent pairs that are not.
+    """
+
+    launches: str
+    synchronous: int
+    asynchronous: int
+    groups: int
+    together: int
+    one_by_one: int
+
+
+def dump_options(folder: pathlib.Path) -> dict[str, str | bool]:
+    """Options for XLA to write into `folder` what `predict` reads."""
+    return {"xla_dump_to": str(folder), "xla_dump_hlo_as_text": True}
+
+
+def predict(folder: pathlib.Path) -> Prediction | None:
+    """Reads the dump of one compile; None where XLA wrote no thunks, as XLA:CPU does."""
+    sequences = sorted(folder.glob("*.thunk_sequence.txt"), key=lambda path: path.stat().st_size)
+    if not sequences:
+        return None
+    name = sequences[-1].name.removesuffix(".thunk_sequence.txt")  # the largest: autotuning may dump small ones
+    scheduled = sorted(folder.glob(f"{name}.*gpu_after_optimizations.txt"))
+    if not scheduled:
+        return None
+    metadata = folder / f"{name}.thunk_metadata.txt"
+    thunks = parse_thunks(_text(sequences[-1]), _text(metadata) if metadata.exists() else "")
+    return _summary(find_launches(thunks, parse_module(_text(scheduled[0]))))
+
+
+def _summary(launches: list[Launch]) -> Prediction:
+    return Prediction(
+        launches=", ".join(_in_words(launch) for launch in launches[:12]) + (", …" if len(launches) > 12 else ""),
+        synchronous=sum(launch.synchronous for launch in launches),
+        asynchronous=sum(not launch.synchronous for launch in launches),
+        groups=sum(launch.group for launch in launches),
+        together=sum(len(launch.beside) for launch in launches) // 2,
+        one_by_one=len(serialized_pairs(launches)),
+    )
+
+
+def _in_words(launch: Launch) -> str:
+    """``2 grouped on 0``, ``1 on main``."""
+    stream = launch.stream.removeprefix("communication_stream[").removesuffix("]")
+    return f"{launch.members}{' grouped' if launch.group else ''} on {stream}"
+
+
+def _text(path: pathlib.Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace")
