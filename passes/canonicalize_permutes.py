@@ -16,6 +16,8 @@ from hloverlap.passes.base import Pass
 from hloverlap.passes.context import Context
 from hloverlap.passes.locations import describe
 
+_ITS_OWN = frozenset({"source_target_pairs", "channel_handle"})
+
 
 @dataclasses.dataclass(frozen=True)
 class CanonicalizePermutes(Pass):
@@ -88,8 +90,8 @@ after:  %a = "stablehlo.collective_permute"(%x) <{… [[0, 1], [1, 0]] …}>
             text = f"Kept, though it sends nothing: it names {len(pairs)} devices {among}; the others get zeros."
             context.remark("CPE004", text, op)
             return False
-        if frontend_attributes.read(op):
-            context.remark("CPE005", "Kept, though it sends nothing: it carries frontend attributes.", op)
+        if others := [name for name in frontend_attributes.names(op) if name not in _ITS_OWN]:
+            context.remark("CPE005", f"Kept, though it sends nothing: it carries the attribute {others[0]}.", op)
             return False
         context.remark("CPE002", "Removed: every device sends its value to itself.", op)
         op.results[0].replace_all_uses_with(op.operands[0])

@@ -41,8 +41,8 @@ _ALIKE = {
 class MergeCrossHostTransfers(Pass):
     """Two ways: `group` is one launch of several permutes, which XLA:GPU knows; `concat` is one permute of packed data.
 
-    `auto` packs small permutes with the same pairs, groups others that are ready together, and leaves the rest alone:
-    large ones, and those with the same pairs, which XLA:GPU joins by itself.
+    `auto` packs small permutes with the same pairs, groups what is ready together, packed or not, and leaves the rest
+    alone: large ones, and those with the same pairs, which XLA:GPU joins by itself.
     """
 
     name = "merge-cross-host-transfers"
@@ -124,14 +124,11 @@ class _Merger:
 
     def _segment(self, segment: Segment, members: Set) -> None:
         ways = ("concat", "group") if self._options.strategy == "auto" else (self._options.strategy,)
-        waits = {
-            fact: level
-            for op, level in zip(segment.ops, segment.heavy_levels(), strict=True)
-            if (fact := self._fact(op)) is not None
-        }
-        left = members
+        left, made = members, set[Collective]()
         for way in ways:
-            kinds = self._kinds(way, left, waits)
+            place = self._by_fact(segment, range(len(segment.ops)))
+            left.sort(key=place.__getitem__)
+            kinds = self._kinds(way, left, self._by_fact(segment, segment.heavy_levels()))
             once = [self._by_level(segment, kind) for kind in kinds]
             for kind, levels_once in zip(kinds, once, strict=True):
                 levels = self._by_level(segment, kind)
@@ -140,13 +137,20 @@ class _Merger:
                 if sets:
                     merged = {fact for part in sets for fact in part}
                     left = [fact for fact in left if fact not in merged]
-                    number = {self._fact(op): number for number, op in enumerate(segment.ops)}
+                    number = self._by_fact(segment, range(len(segment.ops)))
                     reorder(segment, [[number[fact] for fact in part] for part in sets])
-                    for part in sets:
-                        self._merge(way, part)
+                    packed = [fact for part in sets if (fact := self._merge(way, part)) is not None]
+                    made.update(packed)
+                    left += packed  # what is packed can still go into a group
                     segment = segment.again()
+        left = [fact for fact in left if fact not in made]
         for fact in left:
             self._decline(fact, *self._why.get(fact, ("MCT004", f"no other one {_ALIKE[self._options.strategy]}")))
+
+    def _by_fact(self, segment: Segment, values: Sequence[int]) -> dict[Collective, int]:
+        """Of a value for each op of the segment, those of the permutes to merge."""
+        facts = map(self._fact, segment.ops)
+        return {fact: value for fact, value in zip(facts, values, strict=True) if fact is not None}
 
     def _by_level(self, segment: Segment, kind: Set) -> list[Set]:
         """Permutes of one kind by how many of the kind lead to them; those of one level are independent."""
@@ -218,7 +222,8 @@ class _Merger:
             return "MCT010", "this version of XLA lets no compute run beside a group"
         return None
 
-    def _merge(self, way: str, part: Set) -> None:
+    def _merge(self, way: str, part: Set) -> Collective | None:
+        """Makes one transfer of `part`; gives the packed permute, if that is what it is."""
         ops = [fact.op for fact in part]
         for op in ops:
             del self._wanted[op.results[0]]
@@ -228,12 +233,14 @@ class _Merger:
             stream_annotations.strip_own(op)
             others = f"{len(ops) - 1} other" + "s" * (len(ops) > 2)
             self._context.remark("MCT001", f"Merged with {others} into {what} of {size} bytes.", op)
-        if way == "group":
-            outline(ops, self._symbols)
-        else:
-            _concatenate(ops)
         self._count("num-groups" if way == "group" else "num-packed")
         self._count("num-merged", len(ops))
+        if way == "group":
+            outline(ops, self._symbols)
+            return None
+        packed = Collective.of(_concatenate(ops))
+        self._wanted[packed.op.results[0]] = packed
+        return packed
 
     def _decline(self, fact: Collective, code: str, reason: str) -> None:
         self._context.remark(code, f"Not merged: {reason}.", fact.op)
@@ -275,8 +282,8 @@ def _other_attributes(op: ir.Operation) -> Hashable:
     return frontend_attributes.as_text(op, special), tuple(stream_annotations.others(op).items())
 
 
-def _concatenate(members: Sequence[ir.Operation]) -> None:
-    """Puts one permute of the packed operands where the last member stood."""
+def _concatenate(members: Sequence[ir.Operation]) -> ir.Operation:
+    """Puts one permute of the packed operands where the last member stood; gives it."""
     first, last = members[0], members[-1]
     location = ir.Location.fused([member.location for member in members], context=last.context)
     with location, ir.InsertionPoint(last):
@@ -293,3 +300,4 @@ def _concatenate(members: Sequence[ir.Operation]) -> None:
     for member, value in zip(members, values, strict=True):
         member.results[0].replace_all_uses_with(value)
         member.erase()
+    return merged

@@ -1,19 +1,24 @@
-"""Whether two modules send the same data over the wire, without running them.
+"""Whether two modules send the same data over the wire, in the same places, without running them.
 
-Much weaker than running: it counts bytes by kind, devices and place, and knows nothing of which bytes. A transfer in a
-called function counts where the call stands, so that outlining several into a group changes nothing.
+Much weaker than running: it counts bytes by kind, devices and place, and knows nothing of which bytes. A place is a
+region, and in it a stretch between two ops with an order of their own (tokens, barriers, side effects); those must be
+the same ones in the same order. A transfer in a called function counts where the call stands, so that outlining
+several into a group changes nothing. All processes run the one module, so this holds for each of them. That nothing
+waits for itself is what MLIR verifies: a value is made before it is used.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections import Counter
 
 from jaxlib.mlir import ir
 
+from hloverlap.passes.analysis.effects import Effects
 from hloverlap.passes.analysis.symbols import Symbols
 
-Wire = Counter[tuple[str, str, str]]  # (place, kind, devices) -> bytes in one execution of the place
+Key = tuple[str, str, str]  # place, kind, devices
 
 _PERMUTE = "stablehlo.collective_permute"
 _GROUPED = (
@@ -25,56 +30,93 @@ _GROUPED = (
 )
 
 
+@dataclasses.dataclass
+class Structure:
+    """What ``main`` sends, in bytes of one execution of each place, and its ordered ops by place.
+
+    most: everything. least: equal permutes of one value in one place count once, for they may be made one.
+    """
+
+    most: Counter[Key] = dataclasses.field(default_factory=Counter)
+    least: Counter[Key] = dataclasses.field(default_factory=Counter)
+    ordered: list[tuple[str, str]] = dataclasses.field(default_factory=list)
+
+    @classmethod
+    def of(cls, module: ir.Module) -> Structure:
+        """Reads a module."""
+        return _Reader(module).read()
+
+
 def first_difference(before: ir.Module, after: ir.Module) -> str:
     """A clause about the first place where the modules send different data, or ""."""
-    one, other = wire(before), wire(after)
-    for key in sorted(one.keys() | other.keys()):
-        if one[key] != other[key]:
+    one, other = Structure.of(before), Structure.of(after)
+    for number, (was, now) in enumerate(zip(one.ordered, other.ordered, strict=False)):
+        if was != now:
+            return f"ordered op {number} is {was[1]} in {was[0]} in the original, and now it is {now[1]} in {now[0]}"
+    if len(one.ordered) != len(other.ordered):
+        return f"the original has {len(one.ordered)} tokens, barriers and side effects, and now {len(other.ordered)}"
+    for key in sorted(one.most.keys() | other.most.keys()):
+        if not one.least[key] <= other.most[key] <= one.most[key]:
             place, kind, devices = key
-            return f"{kind} over {devices} in {place} is {one[key]} bytes in the original and {other[key]} now"
+            return (
+                f"{kind} over {devices} in {place} is {one.most[key]} bytes in the original and {other.most[key]} now"
+            )
     return ""
 
 
-def wire(module: ir.Module) -> Wire:
-    """What ``main`` sends, where. Identity pairs send nothing; equal permutes of one value count once."""
-    symbols = Symbols(module.operation)
-    known: dict[str, Wire] = {}
+class _Reader:
+    def __init__(self, module: ir.Module) -> None:
+        self._symbols = Symbols(module.operation)
+        self._effects = Effects(self._symbols)
+        self._found = Structure()
+        self._stretch: Counter[str] = Counter()  # place -> how many ordered ops were met in it
+        self._calls: list[str] = []
 
-    def of_function(name: str) -> Wire:
-        if name not in known:
-            known[name] = Counter()  # StableHLO forbids recursion; a broken module must not hang
-            if name in symbols.functions:
-                known[name] = of_region(symbols.functions[name].regions[0])
-        return known[name]
+    def read(self) -> Structure:
+        main = self._symbols.functions.get("main")
+        if main is not None:
+            self._region(main.regions[0], "main", {}, set())
+        return self._found
 
-    def of_region(region: ir.Region) -> Wire:
-        total: Wire = Counter()
-        seen: set[tuple[ir.Value, str]] = set()
+    def _region(
+        self, region: ir.Region, place: str, origin: dict[ir.Value, ir.Value], seen: set[tuple[ir.Value, str]]
+    ) -> None:
+        """origin: what an argument of a called function is at the call. seen: values sent before, and where to."""
         for block in region:
-            for op in block:
-                total.update(of_op(op.operation, seen))
-        return total
+            for view in block:
+                self._op(view.operation, place, origin, seen)
 
-    def of_op(op: ir.Operation, seen: set[tuple[ir.Value, str]]) -> Wire:
+    def _op(
+        self, op: ir.Operation, place: str, origin: dict[ir.Value, ir.Value], seen: set[tuple[ir.Value, str]]
+    ) -> None:
+        here = f"{place} after {self._stretch[place]} ordered ops" if self._stretch[place] else place
+        callee = self._symbols.callee(op)
         if op.name == _PERMUTE:
-            pairs = _pairs(op)
-            if not pairs or (op.operands[0], pairs) in seen:
-                return Counter()
-            seen.add((op.operands[0], pairs))
-            return Counter({("main", op.name, pairs): _bytes(op.operands[0].type)})
-        if op.name in _GROUPED:
+            if pairs := _pairs(op):
+                sent = origin.get(op.operands[0], op.operands[0]), pairs
+                self._add((here, op.name, pairs), _bytes(op.operands[0].type), sent not in seen)
+                seen.add(sent)
+        elif op.name in _GROUPED:
             groups = str(op.attributes["replica_groups"])
-            return Counter({("main", op.name, groups): sum(_bytes(operand.type) for operand in op.operands)})
-        if (callee := symbols.callee(op)) is not None:
-            return of_function(callee)
-        total: Wire = Counter()
-        for number, region in enumerate(op.regions):
-            for (place, kind, devices), size in of_region(region).items():
-                inner = place.removeprefix("main")
-                total[f"main / {op.name}#{number}{inner}", kind, devices] += size
-        return total
+            self._add((here, op.name, groups), sum(_bytes(operand.type) for operand in op.operands), True)
+        elif callee is not None:
+            function = self._symbols.functions.get(callee)
+            if function is not None and callee not in self._calls:  # a broken module must not hang
+                arguments = function.regions[0].blocks[0].arguments if len(function.regions[0].blocks) else ()
+                values = [origin.get(operand, operand) for operand in op.operands]
+                self._calls.append(callee)
+                self._region(function.regions[0], place, dict(zip(arguments, values, strict=False)), seen)
+                self._calls.pop()
+        elif len(op.regions):
+            for number, region in enumerate(op.regions):
+                self._region(region, f"{here} / {op.name}#{number}", origin, set())
+        elif self._effects.is_ordered(op):
+            self._found.ordered.append((here, op.name))
+            self._stretch[place] += 1
 
-    return of_function("main")
+    def _add(self, key: Key, size: int, is_new: bool) -> None:
+        self._found.most[key] += size
+        self._found.least[key] += size if is_new else 0
 
 
 def _pairs(op: ir.Operation) -> str:
@@ -85,8 +127,8 @@ def _pairs(op: ir.Operation) -> str:
 
 
 def _bytes(type_: ir.Type) -> int:
-    """Bytes of a tensor; sub-byte elements are packed as XLA packs them."""
+    """Bytes of a tensor, where an element that does not fill a byte counts as one: packed transfers give it one."""
     shaped = ir.ShapedType(type_)
     element = shaped.element_type
     bits = 2 * ir.ComplexType(element).element_type.width if isinstance(element, ir.ComplexType) else element.width
-    return math.ceil(math.prod(shaped.shape) * bits / 8)
+    return math.prod(shaped.shape) * max(1, bits // 8)

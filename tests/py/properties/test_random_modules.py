@@ -1,0 +1,84 @@
+"""Every pass and every pipeline, on random modules: same results, same bytes in every process, nothing to do twice.
+
+    pytest tests/py/properties                                   a few modules, always the same ones
+    pytest tests/py/properties --examples=5000 --seed=7          a campaign
+
+A module that shows a mistake is shrunk and left in the folder that the failure names.
+"""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Iterator
+
+import pytest
+from generation.modules import Generated, modules
+from generation.worker import Worker
+from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import strategies as st
+
+PIPELINES = (
+    "canonicalize-permutes",
+    "merge-cross-host-transfers{scope=all}",
+    "merge-cross-host-transfers{strategy=concat scope=all}",
+    "merge-cross-host-transfers{strategy=group scope=all}",
+    "assign-collective-streams",
+    "assign-collective-streams{max-streams=2 first-stream=5 collectives=all}",
+    "strip-stream-annotations",
+    "overlap",
+    "canonicalize-permutes,merge-cross-host-transfers{strategy=concat max-bytes=64},assign-collective-streams",
+)
+
+
+@pytest.fixture(scope="session")
+def workers() -> Iterator[tuple[Worker, Worker]]:
+    """Two processes that hash differently."""
+    both = Worker(hash_seed=1), Worker(hash_seed=2)
+    yield both
+    for worker in both:
+        worker.close()
+
+
+@st.composite
+def topologies(draw: st.DrawFn, devices: int) -> str | None:
+    """Nothing, everybody on one host, or hosts at random."""
+    if draw(st.booleans()):
+        return None
+    return str(draw(st.lists(st.integers(0, 2), min_size=devices, max_size=devices)))
+
+
+def problems(workers: tuple[Worker, Worker], module: Generated, topology: str | None, number: int) -> list[str]:
+    """What is wrong, in sentences."""
+    request = {
+        "text": module.text, "pipelines": PIPELINES, "topology": topology, "runnable": module.runnable, "seed": number,
+    }  # fmt: skip
+    first, second = (worker.examine(**request, deep=worker is workers[0]) for worker in workers)
+    found = [*first["problems"], *second["problems"]]
+    for pipeline, image in first["images"].items():
+        if second["images"].get(pipeline, image) != image:
+            found.append(f"{pipeline}: two processes write different bytes")
+    return found
+
+
+def test_passes_keep_their_promises(
+    workers: tuple[Worker, Worker], request: pytest.FixtureRequest, tmp_path: pathlib.Path
+) -> None:
+    @seed(request.config.getoption("--seed"))
+    @settings(
+        max_examples=request.config.getoption("--examples"),
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        print_blob=False,
+    )
+    @given(data=st.data(), module=modules())
+    def examine(data: st.DataObject, module: Generated) -> None:
+        topology = data.draw(topologies(module.devices))
+        found = problems(workers, module, topology, data.draw(st.integers(0, 9)))
+        if found:
+            left = tmp_path / "shrunk.mlir"  # the last one written is the smallest
+            left.write_text(module.text)
+            (tmp_path / "shrunk.txt").write_text("\n".join([f"topology {topology}", *found]))
+            raise AssertionError("\n".join([f"the module is in {left}", *found]))
+
+    examine()
