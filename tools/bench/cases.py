@@ -117,7 +117,7 @@ def _full(devices: int) -> Iterator[Case]:
 
 def _tiny(devices: int) -> Iterator[Case]:
     def fix(case: Case, build: Callable[..., Program], **sizes: Any) -> Case:
-        return dataclasses.replace(case, build=lambda found: build(found, **sizes), bytes=4 * KIB)
+        return dataclasses.replace(case, build=lambda found: build(found, **sizes), bytes=sizes.get("size", 4 * KIB))
 
     small = {"size": 4 * KIB, "steps": 4}
     yield fix(

@@ -22,13 +22,15 @@ class Line:
 
 
 def fit(sizes: Sequence[int], seconds: Sequence[float]) -> Line | None:
-    """The line with the least squared relative error; None for fewer than two sizes."""
+    """The line with the least squared relative error; None for fewer than two sizes, or if more takes no longer."""
     if len(set(sizes)) < 2:
         return None
     x, y = np.array(sizes, float), np.array(seconds, float)
     (latency, per_byte), *_ = np.linalg.lstsq(np.stack([1 / y, x / y], axis=1), np.ones(len(x)), rcond=None)
+    if per_byte <= 0:
+        return None
     miss = float(np.max(np.abs((latency + per_byte * x) / y - 1)))
-    return Line(float(latency * 1e6), float(1e-9 / per_byte) if per_byte > 0 else float("inf"), miss, len(x))
+    return Line(float(latency * 1e6), float(1e-9 / per_byte), miss, len(x))
 
 
 def constants(results: Sequence[Mapping[str, Any]], devices: int) -> dict[str, Any]:

@@ -16,13 +16,15 @@ DUMP_OPTIONS = ("xla_dump_to", "xla_dump_hlo_as_text")
 class Prediction:
     """launches: how the module's transfers are started, in words. synchronous, asynchronous, groups: launches of each.
 
-    together: pairs of launches in flight at once on different streams. one_by_one: independent pairs that are not.
+    hidden: launches with compute beside them. together: pairs of launches in flight at once on different streams.
+    one_by_one: independent pairs that are not.
     """
 
     launches: str
     synchronous: int
     asynchronous: int
     groups: int
+    hidden: int
     together: int
     one_by_one: int
 
@@ -52,6 +54,7 @@ def _summary(launches: list[Launch]) -> Prediction:
         synchronous=sum(launch.synchronous for launch in launches),
         asynchronous=sum(not launch.synchronous for launch in launches),
         groups=sum(launch.group for launch in launches),
+        hidden=sum(launch.hidden for launch in launches),
         together=sum(len(launch.beside) for launch in launches) // 2,
         one_by_one=len(serialized_pairs(launches)),
     )

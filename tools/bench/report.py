@@ -8,6 +8,7 @@ from typing import Any
 from hloverlap.tools.bench.variants import BY_NAME, PLAIN
 
 Results = Mapping[str, Any]
+_COUNTS = ("synchronous", "asynchronous", "groups", "hidden", "together", "one_by_one")
 _WITHIN = 0.03  # how near to the fastest variant `auto` has to be
 
 
@@ -135,11 +136,9 @@ def _predictions(cases: Sequence[Mapping[str, Any]], title: str) -> str:
         for name, told in case["variants"].items():
             predicted = told.get("predicted")
             if predicted and "same_as" not in told:
-                counts = [
-                    str(predicted[key]) for key in ("synchronous", "asynchronous", "groups", "together", "one_by_one")
-                ]
+                counts = [str(predicted[key]) for key in _COUNTS]
                 rows.append([case["name"], name, *counts])
-    header = ["program", "variant", "synchronous", "asynchronous", "groups", "together", "one by one"]
+    header = ["program", "variant", *(name.replace("_", " ") for name in _COUNTS)]
     return f"## {title}\n\n{table(header, rows)}" if rows else ""
 
 
