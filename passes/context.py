@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from jaxlib.mlir import ir
 
+from hloverlap.passes.analysis.cost import DEFAULT, Target
 from hloverlap.passes.locations import source_of
 from hloverlap.passes.topology import Topology
 
@@ -51,6 +52,7 @@ class Context:
     """One run of a pipeline over one module.
 
     topology: which host each partition lives on; None when nobody said (then nothing crosses hosts).
+    target: what transfers cost on the machine that the result is for.
     capabilities: of the XLA version that the result is for.
     remarks: in the order in which passes made them.
     statistics: pass name -> statistic -> count; filled by `count`.
@@ -58,6 +60,7 @@ class Context:
     """
 
     topology: Topology | None = None
+    target: Target = DEFAULT
     capabilities: Capabilities = Capabilities()
     remarks: list[Remark] = dataclasses.field(default_factory=list)
     statistics: dict[str, dict[str, int]] = dataclasses.field(default_factory=dict)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from jaxlib.mlir import ir
 
+from hloverlap.passes.analysis import cost
 from hloverlap.passes.context import CompileOption
 from hloverlap.passes.topology import Topology
 from hloverlap.pipeline import running, versions, xla_options
@@ -56,7 +57,9 @@ def compile(
     """
     module = versions.lowered_module(lowered)
     devices = versions.lowered_devices(lowered)
-    result = running.run_in_place(running.in_own_context(module), pipeline, topology or topology_of(devices))
+    result = running.run_in_place(
+        running.in_own_context(module), pipeline, topology or topology_of(devices), target=target_of(devices)
+    )
     given = dict(compiler_options or {})
     of_jit = versions.lowered_compiler_options(lowered)
     platform = devices[0].platform if devices else ""
@@ -65,6 +68,11 @@ def compile(
         lowered = versions.with_module(lowered, ir.Module.parse(running.bytecode(result.module), module.context))
     compiled = lowered.compile(compiler_options=options or None)  # type: ignore[arg-type]
     return Rewritten(compiled, result, {**of_jit, **options})
+
+
+def target_of(devices: Sequence[jax.Device]) -> cost.Target | None:
+    """What transfers cost between these devices; None when there are none."""
+    return cost.of_device(devices[0].platform, devices[0].device_kind) if devices else None
 
 
 def topology_of(devices: Sequence[jax.Device]) -> Topology | None:

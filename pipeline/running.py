@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from jaxlib.mlir import ir
 
+from hloverlap.passes.analysis import cost
 from hloverlap.passes.context import CompileOption, Context, Remark
 from hloverlap.passes.topology import Topology
 from hloverlap.pipeline import manager, reading, remarks, resolution, versions
@@ -45,6 +46,7 @@ def run(
     pipeline: resolution.Pipeline = "overlap",
     *,
     topology: Topology | str | None = None,
+    target: cost.Target | str | None = None,
     verify_each: bool = True,
 ) -> Result:
     """Runs `pipeline` on a copy of `program`.
@@ -53,13 +55,14 @@ def run(
     pipeline: text such as ``"canonicalize-permutes,cse"`` or ``"builtin.module(...)"``; or a pass; or passes in order;
         or what `resolution.resolve` made of one of these.
     topology: a Topology, or text as for ``Topology.parse``.
+    target: what transfers cost where the result will run, or its name, one of ``cost.TARGETS``; by default an H200.
     verify_each: whether MLIR verifies the module after each pass.
 
     Raises PipelineError (ill-formed pipeline, failed pass, topology of the wrong size), reading.ReadError (program
-    cannot be read), ValueError (topology text).
+    cannot be read), ValueError (topology text, target name).
     """
     module, name = _module(program)
-    return run_in_place(module, pipeline, topology, verify_each, name)
+    return run_in_place(module, pipeline, topology, verify_each, name, target)
 
 
 def run_in_place(
@@ -68,10 +71,11 @@ def run_in_place(
     topology: Topology | str | None = None,
     verify_each: bool = True,
     name: str = "<module>",
+    target: cost.Target | str | None = None,
 ) -> Result:
     """The same on a module that is the caller's to give away. name: what messages call it."""
     steps = resolution.resolve(pipeline, module.context)
-    context = make_pass_context(module, topology)
+    context = make_pass_context(module, topology, target)
     before = bytecode(module)
     manager.run(steps, module.operation, context, manager.Instrumentation(verify_each=verify_each), name)
     check_remarks(context, name)
@@ -84,13 +88,17 @@ def run_in_place(
     )
 
 
-def make_pass_context(module: ir.Module, topology: Topology | str | None) -> Context:
+def make_pass_context(
+    module: ir.Module, topology: Topology | str | None, target: cost.Target | str | None = None
+) -> Context:
     """What the passes are told. Raises PipelineError when the topology is of another size than the module."""
     if isinstance(topology, str):
         topology = Topology.parse(topology)
     if topology is not None and (size := device_count(module)) not in (None, topology.size):
         raise PipelineError(f"the topology has {topology.size} partitions but the module is for {size}")
-    return Context(topology=topology, capabilities=versions.capabilities())
+    if isinstance(target, str):
+        target = cost.named(target)
+    return Context(topology=topology, target=target or cost.DEFAULT, capabilities=versions.capabilities())
 
 
 def device_count(module: ir.Module) -> int | None:

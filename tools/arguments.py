@@ -38,6 +38,12 @@ FLAGS = (
         None,
         ("mlir", "bytecode", "portable", "export", "hlo"),
     ),
+    Flag(
+        "target",
+        "text",
+        "what transfers cost: a machine such as h200 or gloo, or a JSON file [h200]",
+        "NAME|FILE",
+    ),
     Flag("topology", "text", "host of each partition: HOSTSxDEVICES, or a JSON list such as [0,0,1,1]", "HxD"),
     Flag("remarks", "text", "how remarks are written to stderr", "text|json|none", "text", ("text", "json", "none")),
     Flag("check", "switch", "run input and output on virtual CPU devices and compare every bit"),

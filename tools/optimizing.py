@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable
 
 from jaxlib.mlir import ir
 
+from hloverlap.passes.analysis import cost
 from hloverlap.passes.context import Context, Remark
 from hloverlap.passes.topology import Topology
 from hloverlap.pipeline import diagnostics, formats, manager, reading, remarks, resolution, running, text, writing
@@ -28,6 +30,7 @@ class Optimizer:
         self.given = given
         self.mlir = make_context(given.on("allow-unregistered-dialect"))
         self.topology = _topology(given["topology"])
+        self.target = _target(given["target"])
         self.path = given.input or "-"
         if given.on("split-input-file") and (given["emit"] or "mlir") != "mlir":
             raise UsageError("--split-input-file writes MLIR text: leave --emit out")
@@ -88,7 +91,7 @@ class Optimizer:
 
     def _rewrite(self, source: Source) -> bytes | None:
         """The output for one module; None when --check finds that it computes something else."""
-        context = running.make_pass_context(source.module, self.topology)
+        context = running.make_pass_context(source.module, self.topology, self.target)
         before = running.bytecode(source.module) if self.given.on("check") else b""
         said: list[Diagnostic] = []
         try:
@@ -141,7 +144,7 @@ class Optimizer:
         try:
             with diagnostics.collected(self.mlir, said):
                 module = ir.Module.parse(part, self.mlir)
-            context = running.make_pass_context(module, self.topology)
+            context = running.make_pass_context(module, self.topology, self.target)
             manager.run(self.steps, module.operation, context, self.instrumentation, name, said)
         except (ir.MLIRError, PipelineError) as error:
             if all(each.severity != "error" for each in said):  # it was not MLIR that found it
@@ -177,6 +180,16 @@ def _topology(given: str | None) -> Topology | None:
         return None if given is None else Topology.parse(given)
     except ValueError as error:
         raise UsageError(str(error)) from None
+
+
+def _target(given: str | None) -> cost.Target | None:
+    try:
+        if given is None or given in cost.TARGETS or not os.path.exists(given):
+            return None if given is None else cost.named(given)
+        with open(given, encoding="utf-8") as file:
+            return cost.load(file.read())
+    except (OSError, ValueError) as error:
+        raise UsageError(f"--target={given}: {error}") from None
 
 
 def _no_errors(said: Iterable[Diagnostic]) -> list[Remark]:

@@ -53,7 +53,10 @@ def rewrite(
     setting = find(token)
     topology = setting.topology if len(devices) > 1 else None
     result = running.run_in_place(
-        running.in_own_context(module), setting.steps, topology or compiling.topology_of(devices)
+        running.in_own_context(module),
+        setting.steps,
+        topology or compiling.topology_of(devices),
+        target=compiling.target_of(devices),
     )
     replacement = ir.Module.parse(running.bytecode(result.module), module.context) if result.changed or marked else None
     fingerprint = _fingerprint(result.module)

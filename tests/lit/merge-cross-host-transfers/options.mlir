@@ -3,7 +3,7 @@
 // RUN: hlo-opt %s --merge-cross-host-transfers='strategy=concat max-bytes=64' --topology=2x2 2>%t.max | FileCheck %s --check-prefix=MAX
 // RUN: FileCheck %s --check-prefix=MAXREMARK < %t.max
 // RUN: hlo-opt %s --merge-cross-host-transfers='strategy=concat min-count=4' --topology=2x2 2>/dev/null | FileCheck %s --check-prefix=MIN
-// RUN: hlo-opt %s --merge-cross-host-transfers --topology='[0,1,0,1]' 2>/dev/null | FileCheck %s --check-prefix=ONE
+// RUN: hlo-opt %s --merge-cross-host-transfers --topology='[0,1,0,1]' --target=gloo 2>/dev/null | FileCheck %s --check-prefix=ONE
 // RUN: not hlo-opt %s --merge-cross-host-transfers --topology=2x4 2>&1 | FileCheck %s --check-prefix=SIZE
 // RUN: not hlo-opt %s --merge-cross-host-transfers=min-count=1 --topology=2x2 2>&1 | FileCheck %s --check-prefix=BAD
 
@@ -16,7 +16,7 @@
 // MAX: stablehlo.collective_permute{{.*}}tensor<8xf32>
 // MAXREMARK: remark: MCT008: Not merged: with another one it would be more than max-bytes=64.
 // MIN-COUNT-3: stablehlo.collective_permute{{.*}}tensor<8xf32>
-// Small ones are packed by default.
+// Over gloo, small ones are packed by default.
 // ONE: stablehlo.collective_permute{{.*}}tensor<24xf32>
 // SIZE: error: {{.*}}8{{.*}}4
 // BAD: error: {{.*}}min-count=1 merges nothing with itself; give at least 2

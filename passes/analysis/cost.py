@@ -1,0 +1,133 @@
+"""What transfers cost, by target and link: enough to say whether merging them pays, not to predict a run.
+
+The time of one transfer is launch + latency + bytes / bandwidth of the busiest link. Times are in microseconds, sizes
+in bytes, bandwidths in bytes a microsecond (1000 is 1 GB/s), all for one device with the others doing the same at the
+same time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hloverlap.passes.analysis.collectives import Collective
+from hloverlap.passes.topology import Topology
+
+
+@dataclasses.dataclass(frozen=True)
+class Link:
+    """latency: of a message, besides its launch. bandwidth: once it flows."""
+
+    latency: float
+    bandwidth: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """One kind of machine.
+
+    launch: of one collective. same_host, cross_host: the links. copy: bandwidth of packing, of bytes read and written
+    once each. joins_equal_pairs: XLA makes one launch of independent permutes with equal pairs by itself, without
+    copies. has_groups: a `_collectives_group` is one launch there.
+    """
+
+    name: str
+    launch: float
+    same_host: Link
+    cross_host: Link
+    copy: float
+    joins_equal_pairs: bool
+    has_groups: bool
+
+    def together(self, permutes: Sequence[Collective], topology: Topology | None) -> float:
+        """Time of permutes that are one launch: the busiest end of a link decides.
+
+        A device sends and receives at once, but what it sends to several others shares its link to them.
+        """
+        busy: dict[tuple[int, bool, bool], int] = {}  # (device, sends, crosses hosts) -> bytes
+        for permute in permutes:
+            for source, target in permute.pairs:
+                if source != target:
+                    crosses = topology is not None and topology.crosses((source, target))
+                    for end in ((source, True, crosses), (target, False, crosses)):
+                        busy[end] = busy.get(end, 0) + permute.bytes
+        latency, flow = 0.0, 0.0
+        for (_, _, crosses), size in busy.items():
+            link = self.cross_host if crosses else self.same_host
+            latency, flow = max(latency, link.latency), max(flow, size / link.bandwidth)
+        return self.launch + latency + flow
+
+    def apart(self, permutes: Sequence[Collective], topology: Topology | None) -> float:
+        """Time of the same permutes one after the other, after XLA has joined what it joins by itself."""
+        joined: dict[object, list[Collective]] = {}
+        for number, permute in enumerate(permutes):
+            joined.setdefault(permute.canonical_pairs if self.joins_equal_pairs else number, []).append(permute)
+        return sum(self.together(part, topology) for part in joined.values())
+
+    def packed(self, permutes: Sequence[Collective], topology: Topology | None) -> float:
+        """Time of one permute of the packed data: every byte is copied before and after."""
+        return self.together(permutes, topology) + 2 * sum(permute.bytes for permute in permutes) / self.copy
+
+
+def _gpu(name: str, launch: float, same_host: Link, cross_host: Link, copy: float) -> Target:
+    return Target(name, launch, same_host, cross_host, copy, joins_equal_pairs=True, has_groups=True)
+
+
+# Sources. Cross-host latencies of h100 and b200 are XLA's own estimate for a collective-permute (45 + rtt, of which
+# about a third was measured on A100 with HDR InfiniBand: 26 to 30 us; the third is used for all), bandwidths are the
+# network card's in that estimate, and for a100 what was measured there (12 to 24 GB/s). Same-host bandwidths are half
+# the NVLink datasheet figure, as one permute uses one direction: A100 600 GB/s, H100 and H200 900, B200 1800. Copy is
+# the memory datasheet figure, halved for read and write: A100 2.0 TB/s, H100 3.35, H200 4.8, B200 8.0. A launch is
+# about 5 us of host time. gloo is two processes of four devices on two CPU cores: 64 permutes of 128 bytes took 20.0
+# ms apart and 2.1 packed, of 128 KiB 30.7 and 26.3; 16 of 4 MiB 46 apart and 145 packed.
+TARGETS: Mapping[str, Target] = {
+    target.name: target
+    for target in (
+        _gpu("a100", 5.0, Link(5.0, 300e3), Link(27.0, 18e3), 1.0e6),
+        _gpu("h100", 5.0, Link(5.0, 450e3), Link(27.0, 25e3), 1.7e6),
+        _gpu("h200", 5.0, Link(5.0, 450e3), Link(27.0, 25e3), 2.4e6),
+        _gpu("b200", 5.0, Link(5.0, 900e3), Link(22.0, 50e3), 4.0e6),
+        Target("gloo", 30.0, Link(60.0, 2e3), Link(280.0, 1e3), 1.3e3, joins_equal_pairs=False, has_groups=False),
+    )
+}
+DEFAULT = TARGETS["h200"]
+
+
+def named(name: str) -> Target:
+    """The target of this name. Raises ValueError with the names there are."""
+    if name not in TARGETS:
+        raise ValueError(f"there is no target '{name}'; there are {', '.join(TARGETS)}")
+    return TARGETS[name]
+
+
+def of_device(platform: str, kind: str) -> Target:
+    """The target of a JAX device with this ``platform`` and ``device_kind``; the default where nothing is known."""
+    if platform == "cpu":
+        return TARGETS["gloo"]
+    return next((target for name, target in TARGETS.items() if name in kind.lower()), DEFAULT)
+
+
+def load(text: str) -> Target:
+    """A target from JSON: ``{"base": "gloo", "launch": 30, "cross_host": {"latency": 280, "bandwidth": 1000}}``.
+
+    What is not given is taken from the base. Raises ValueError with a sentence for the user.
+    """
+    try:
+        given: Any = json.loads(text)
+        base = TARGETS[given.pop("base")]
+        for link in ("same_host", "cross_host"):
+            if link in given:
+                given[link] = dataclasses.replace(getattr(base, link), **given[link])
+        target = dataclasses.replace(base, **given)
+        numbers = [target.launch, target.copy]
+        numbers += [number for link in (target.same_host, target.cross_host) for number in dataclasses.astuple(link)]
+        if not all(isinstance(number, int | float) and number > 0 for number in numbers):
+            raise ValueError("every time and bandwidth is a number above 0")
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ValueError(
+            f"this is no target ({error}); give a JSON object with 'base', one of {', '.join(TARGETS)}, and the "
+            "constants that differ: launch, copy, same_host and cross_host with latency and bandwidth"
+        ) from error
+    return target
