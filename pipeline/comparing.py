@@ -23,7 +23,7 @@ from jaxlib.mlir import ir
 from hloverlap.pipeline import estimating
 from hloverlap.pipeline.dialects import make_context
 from hloverlap.pipeline.differences import finite_share, first_difference
-from hloverlap.pipeline.entry import Entry, NotRunnableError, drop_tokens
+from hloverlap.pipeline.entry import Entry, NotRunnableError, drop_tokens, gather_results
 from hloverlap.pipeline.inputs import KINDS
 from hloverlap.pipeline.program import UNFUSED, Program
 
@@ -154,7 +154,10 @@ def _telling_seed(program: Program, kind: Kind, seed: int, time_limit: float) ->
 def _read(path: pathlib.Path) -> Source:
     module = ir.Module.parse(path.read_bytes(), make_context())
     drop_tokens(module)
-    return module, Entry.of(module)
+    entry = Entry.of(module)
+    if min(entry.devices) > 1:
+        gather_results(module)
+    return module, entry
 
 
 def _refuse_hopeless(module: ir.Module, entry: Entry, time_limit: float) -> None:

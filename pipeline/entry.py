@@ -112,7 +112,20 @@ def drop_tokens(module: ir.Module) -> None:
         for name, kept in (("arg_attrs", kept_arguments), ("res_attrs", kept_results)):
             if name in function.attributes:
                 held = ir.ArrayAttr(function.attributes[name])
-                function.attributes[name] = ir.ArrayAttr.get([held[number] for number in kept])
+                function.attributes[name] = ir.ArrayAttr.get([_without_alias(held[number]) for number in kept])
+
+
+def gather_results(module: ir.Module) -> None:
+    """Has every device hold every result whole, in place: jaxlib aborts on sharded results of several replicas."""
+    function = entry_function(module)
+    if "res_attrs" in function.attributes:
+        del function.attributes["res_attrs"]
+
+
+def _without_alias(attributes: ir.Attribute) -> ir.Attribute:
+    """An alias counts results, tokens among them, and changes no value."""
+    named = {each.name: each.attr for each in ir.DictAttr(attributes) if each.name != "tf.aliasing_output"}
+    return ir.DictAttr.get(named)
 
 
 def _is_token(type_: ir.Type) -> bool:

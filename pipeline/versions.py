@@ -52,7 +52,7 @@ def with_module(lowered: jax.stages.Lowered, module: ir.Module) -> jax.stages.Lo
     return copied
 
 
-# --- compiling for a GPU that is not there (used by compile_child only) --------------------------------------------------
+# --- compiling for a GPU that is not there (used by compile_child only) ---------------------------------------------
 
 
 def compile_for_gpu(
@@ -98,7 +98,7 @@ def compile_and_load(
 ) -> Any:
     """Compiles `module` for ``replicas * partitions`` devices and loads it; returns jaxlib's LoadedExecutable.
 
-    options: XLA options by name, such as ``{"xla_cpu_max_isa": "AVX"}``. shardy: let Shardy partition, else GSPMD.
+    options: XLA options by name, such as ``{"xla_disable_hlo_passes": "fusion"}``. shardy: let Shardy partition, else GSPMD.
     """
     from jax._src.lib import _jax
 

@@ -1,0 +1,92 @@
+"""Each private name of jax that the project uses, and what it is used for: a failure here says what moved."""
+
+import importlib
+import inspect
+
+import jax
+import numpy as np
+import pytest
+from jaxlib.mlir import ir
+
+from hloverlap.pipeline import versions
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("jax._src.compiler", "get_compile_options"),
+        ("jax._src.compiler", "compile_or_get_cached"),
+        ("jax._src.interpreters.mlir", "make_ir_context"),
+        ("jax._src.interpreters.partial_eval", "custom_staging_rules"),
+        ("jax._src.lib", "_jax"),
+        ("jax._src.lib", "xla_client"),
+        ("jax._src.pjit", "jit_p"),
+        ("jax._src.sharding_impls", "GSPMDSharding"),
+        ("jax._src.xla_bridge", "backends"),
+        ("jax._src.xla_bridge", "backends_are_initialized"),
+        ("jaxlib._hlo", "HloModule"),
+        ("jaxlib._jax", "DeviceList"),
+        ("jaxlib._jax", "mlir"),
+    ],
+)
+def test_the_name_is_where_it_was(module, name):
+    assert hasattr(importlib.import_module(module), name), f"{name} is no longer in {module} of jax {jax.__version__}"
+
+
+def test_arguments_of_the_options_of_a_compile():
+    from jax._src import compiler
+
+    names = inspect.signature(compiler.get_compile_options).parameters
+    assert {"num_replicas", "num_partitions", "device_assignment", "env_options_overrides"} <= names.keys()
+
+
+def test_arguments_of_the_function_through_which_jit_compiles():
+    from jax._src import compiler
+
+    names = list(inspect.signature(compiler.compile_or_get_cached).parameters)
+    assert names[:4] == ["backend", "computation", "devices", "compile_options"]
+
+
+def doubled():
+    return jax.jit(lambda x: x * 2, compiler_options={"xla_cpu_enable_fast_math": False})
+
+
+def test_a_lowering_knows_its_module_devices_and_options():
+    lowered = doubled().lower(np.ones(3, np.float32))
+    assert isinstance(versions.lowered_module(lowered), ir.Module)
+    assert versions.lowered_devices(lowered) == (jax.devices()[0],)
+    assert versions.lowered_compiler_options(lowered) == {"xla_cpu_enable_fast_math": False}
+
+
+def test_a_lowering_takes_another_module_and_the_original_keeps_its_own():
+    one = np.ones(3, np.float32)
+    lowered = doubled().lower(one)
+    module = versions.lowered_module(lowered)
+    tripled = ir.Module.parse(str(module).replace("2.000000e+00", "3.000000e+00"), module.context)
+    assert versions.with_module(lowered, tripled).compile()(one).tolist() == [3, 3, 3]
+    assert lowered.compile()(one).tolist() == [2, 2, 2]
+
+
+def test_an_executable_tells_which_part_of_a_parameter_each_device_holds():
+    text = """module attributes {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 1 : i32} {
+      func.func public @main(%a: tensor<4x6xf32> {mhlo.sharding = "{devices=[1,2]<=[2]}"}, %b: tensor<5xf32>)
+          -> tensor<4x6xf32> {
+        return %a : tensor<4x6xf32>
+      }
+    }"""
+    from hloverlap.pipeline.dialects import make_context
+
+    devices = jax.devices()[:2]
+    executable = versions.compile_and_load(ir.Module.parse(text, make_context()), devices, 1, 2, {}, shardy=False)
+    cut, whole = versions.parameter_slices(executable, devices, [(4, 6), (5,)])
+    matrix = np.arange(24).reshape(4, 6)
+    assert [matrix[part][0].tolist() for part in cut] == [[0, 1, 2], [3, 4, 5]]
+    assert [np.arange(5)[part].tolist() for part in whole] == [[0, 1, 2, 3, 4]] * 2
+
+
+def test_an_unknown_option_is_refused():
+    from hloverlap.pipeline.dialects import make_context
+
+    module = ir.Module.parse("module { func.func @main() { return } }", make_context())
+    with pytest.raises(Exception, match="xla_no_such_option"):
+        versions.compile_and_load(module, jax.devices()[:1], 1, 1, {"xla_no_such_option": 1}, shardy=False)
