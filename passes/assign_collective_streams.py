@@ -85,7 +85,7 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "3", comb
                 wishes.setdefault(member.instance, {})[member.op] = wish
         before = len(symbols.functions)
         granted = specialize(symbols, lanes.roots, wishes)
-        self._annotate(context, granted, own)
+        self._annotate(context, granted, stream_annotations.own_ops(op))  # again: copied functions have more
         self.count(context, "num-specialized", len(Symbols(op).functions) - before)
         self.count(context, "num-streams", len(set(streams.values())))
         self._explain(context, lanes, joined, streams)

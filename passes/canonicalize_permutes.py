@@ -8,15 +8,13 @@ from typing import ClassVar
 import numpy as np
 from jaxlib.mlir import ir
 
-from hloverlap.passes import frontend_attributes
+from hloverlap.passes import stream_annotations
 from hloverlap.passes.analysis.collectives import PERMUTE, mode_of, pairs_of
 from hloverlap.passes.analysis.effects import Effects
 from hloverlap.passes.analysis.symbols import Symbols
 from hloverlap.passes.base import Pass
 from hloverlap.passes.context import Context
 from hloverlap.passes.locations import describe
-
-_ITS_OWN = frozenset({"source_target_pairs", "channel_handle"})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,7 +59,7 @@ after:  %a = "stablehlo.collective_permute"(%x) <{… [[0, 1], [1, 0]] …}>
             self._sort(op, context)
             if self._remove_identity(op, sizes, context):
                 continue
-            key = (op.operands[0], mode_of(op), frontend_attributes.as_text(op, without=("channel_handle",)))
+            key = (op.operands[0], mode_of(op), pairs_of(op), stream_annotations.carried(op))
             first = seen.setdefault(key, op)
             if first is not op:
                 context.remark("CPE003", f"Removed: it sends the same value the same way as {describe(first)}.", op)
@@ -90,8 +88,8 @@ after:  %a = "stablehlo.collective_permute"(%x) <{… [[0, 1], [1, 0]] …}>
             text = f"Kept, though it sends nothing: it names {len(pairs)} devices {among}; the others get zeros."
             context.remark("CPE004", text, op)
             return False
-        if others := [name for name in frontend_attributes.names(op) if name not in _ITS_OWN]:
-            context.remark("CPE005", f"Kept, though it sends nothing: it carries the attribute {others[0]}.", op)
+        if carried := stream_annotations.carried(op):
+            context.remark("CPE005", f"Kept, though it sends nothing: it carries the attribute {carried[0][0]}.", op)
             return False
         context.remark("CPE002", "Removed: every device sends its value to itself.", op)
         op.results[0].replace_all_uses_with(op.operands[0])

@@ -43,6 +43,12 @@ def others(op: ir.Operation) -> dict[str, str]:
     return {name: value for name, value in held.items() if name not in (STREAM, COMBINER_KEY)} if is_own(op) else held
 
 
+def carried(op: ir.Operation) -> tuple[tuple[str, str], ...]:
+    """All that a permute carries besides its pairs, its channel and an annotation of ours, as (name, text)."""
+    special = ("source_target_pairs", "channel_handle", frontend_attributes.KEY)
+    return (*frontend_attributes.as_text(op, special), *others(op).items())
+
+
 def own_ops(module: ir.Operation) -> list[ir.Operation]:
     """Every op with an annotation of ours, in module order."""
     found: list[ir.Operation] = []
