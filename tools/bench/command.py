@@ -39,7 +39,10 @@ def _parser() -> argparse.ArgumentParser:
         "--seconds", type=float, default=540.0, help="end after this long, with what there is (default: 540)"
     )
     run.add_argument(
-        "--output", type=pathlib.Path, default=pathlib.Path("bench"), help="folder for results.json and traces"
+        "--output",
+        type=pathlib.Path,
+        default=pathlib.Path("bench"),
+        help="folder for results.json, report.md and a few traces",
     )
     run.add_argument("--devices", type=int, default=0, help="how many devices (default: all)")
     run.add_argument("--platform", default="", help="JAX's platform, such as cpu (default: its choice)")
@@ -101,7 +104,8 @@ def _run(arguments: argparse.Namespace) -> int:
             Supervisor(compiling, folder / "compile", save_compiled).run()
     results["seconds"] = time.time() - started
     _write(results, arguments.output)
-    sys.stdout.write(report.markdown(results))
+    (arguments.output / "report.md").write_text(report.markdown(results), encoding="utf-8")
+    sys.stdout.write(report.summary(results))
     return 0 if results["cases"] or results.get("compiled") else 1
 
 

@@ -80,4 +80,5 @@ def _step(case: Mapping[str, Any], variant: str) -> float | None:
 
 
 def _flops(case: Mapping[str, Any]) -> float:
-    return 2.0 * float(case["bytes"] / 2) ** 1.5
+    size: float = case["bytes"] / 2
+    return 2.0 * size**1.5

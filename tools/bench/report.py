@@ -15,16 +15,26 @@ _WITHIN = 0.03  # how near to the fastest variant `auto` has to be
 def markdown(results: Results) -> str:
     """All tables of one run."""
     parts = [_machine(results)]
-    if any("seconds" in told for case in results["cases"] for told in case["variants"].values()):
-        parts += [_speedups(results), _bandwidths(results), _auto(results)]
-    if results.get("profiles"):
-        parts.append(_overlaps(results))
+    parts += [_speedups(results), _bandwidths(results), _auto(results), _overlaps(results)]
     parts += [_predictions(results["cases"], "What XLA was told to do")]
     for count, compiled in results.get("compiled", {}).items():
         parts.append(_predictions(compiled["cases"], f"Compiled for {count} GPUs that were not there"))
+        parts.append(_rest(compiled, f" for {count} GPUs"))
     if results.get("constants"):
         parts.append(_constants(results["constants"]))
     parts.append(_rest(results))
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def summary(results: Results) -> str:
+    """What to look at first, the speed-ups last: a terminal shows the end."""
+    parts = [_rest(compiled, f" for {count} GPUs") for count, compiled in results.get("compiled", {}).items()]
+    parts += [_rest(results), _auto(results), _overlaps(results)]
+    parts += [
+        _constants(results["constants"]) if results.get("constants") else "",
+        _speedups(results),
+        _machine(results),
+    ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -69,6 +79,8 @@ def _measured(results: Results) -> tuple[list[str], list[Mapping[str, Any]]]:
 
 def _speedups(results: Results) -> str:
     names, cases = _measured(results)
+    if not cases:
+        return ""
     rows = []
     for case in cases:
         plain = seconds_of(case, PLAIN)
@@ -116,7 +128,7 @@ def _auto(results: Results) -> str:
 def _overlaps(results: Results) -> str:
     by_name = {case["name"]: case for case in results["cases"]}
     rows = []
-    for name, variants in results["profiles"].items():
+    for name, variants in results.get("profiles", {}).items():
         for variant, devices in variants.items():
             found = list(devices.values())
             if not found:
@@ -157,7 +169,7 @@ def _constants(constants: Mapping[str, Any]) -> str:
     return f"## Constants\n\n{table(['constant', 'value'], rows)}"
 
 
-def _rest(results: Results) -> str:
+def _rest(results: Results, where: str = "") -> str:
     """What is not in the tables, and why."""
     lines = [f"- {name}: {reason}" for name, reason in results["skipped"].items()]
     seen: dict[str, list[str]] = {}
@@ -169,7 +181,7 @@ def _rest(results: Results) -> str:
                 seen.setdefault(f"{name}: other bits than plain, by {told['difference']:g}", []).append(case["name"])
     lines += [f"- {text} ({', '.join(names)})" for text, names in seen.items()]
     lines += [f"- {name}: {text}" for name, found in results["broken"].items() for text in found]
-    return "## Not run, or not right\n\n" + "\n".join(lines) if lines else ""
+    return f"## Not run, or not right{where}\n\n" + "\n".join(lines) if lines else ""
 
 
 def _time(seconds: float) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import jaxlib.version
 import numpy as np
 import pytest
 
@@ -308,17 +309,21 @@ class TestCommand:
         assert results["constants"]["memory_gbs"] > 0
         assert "## Speed-up" in output
         assert main(["report", str(tmp_path / "results.json")]) == 0
-        assert capsys.readouterr().out == output
+        assert capsys.readouterr().out == (tmp_path / "report.md").read_text()
 
     def test_compiles_for_gpus_that_are_not_there(self, tmp_path: pathlib.Path) -> None:
-        results, output = bench(tmp_path, "--compile-for", "2", "--only", "opposite+matmul")
+        results, _ = bench(tmp_path, "--compile-for", "2", "--only", "opposite+matmul")
         (case,) = results["compiled"]["2"]["cases"]
         predicted = {name: told["predicted"] for name, told in case["variants"].items() if told.get("predicted")}
         assert predicted["streams"]["together"] == 1
         assert predicted[PLAIN]["together"] == 0
-        assert predicted["groups"]["groups"] == 1
+        if jaxlib.version.__version_info__ >= (0, 11):
+            assert predicted["groups"]["groups"] == 1
+        else:  # XLA 0.10.2 orders the two permutes, which share a device, and then finds a cycle in the group
+            assert "failed to compile" in case["variants"]["groups"]["status"]
+            assert "cycle" in case["variants"]["groups"]["status"]
         assert case["variants"]["auto"]["status"] == "compiled"
-        assert "## Compiled for 2 GPUs that were not there" in output
+        assert "## Compiled for 2 GPUs that were not there" in (tmp_path / "report.md").read_text()
 
     @pytest.mark.parametrize("text", ["", "[]", "{}", '{"cases": 3}'])
     def test_bad_results(self, tmp_path: pathlib.Path, text: str, capsys: pytest.CaptureFixture[str]) -> None:

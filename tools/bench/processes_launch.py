@@ -1,0 +1,102 @@
+"""N processes of one program on this machine, joined by ``jax.distributed``, their CPU devices by gloo."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Any
+
+_WAIT = 0.05  # seconds between two looks at the processes
+_SELF = "HLOVERLAP_PROCESS"  # which process this is, for `join`
+
+
+class LaunchError(Exception):
+    """A process failed or took too long; the text is one sentence."""
+
+
+def launch(
+    module: str, order: Any, processes: int, devices: int, seconds: float, sockets: bool = False
+) -> list[list[Any]]:
+    """Runs ``python -m module`` in so many processes with so many CPU devices each, and waits for their end.
+
+    order: anything that JSON can say, for `join` to return. sockets: open those through which ``jax.device_put`` sends.
+    Returns what each process said by `say`. Raises LaunchError, after it has ended all of them.
+    """
+    with tempfile.TemporaryDirectory(prefix="hloverlap-processes-") as name:
+        folder = pathlib.Path(name)
+        common = {"order": order, "processes": processes, "devices": devices, "port": _free_port(), "sockets": sockets}
+        running: list[subprocess.Popen[bytes]] = []
+        try:
+            for number in range(processes):
+                running.append(_start(module, {**common, "process": number}, folder))
+            _wait(running, folder, time.monotonic() + seconds, seconds)
+        finally:
+            for process in running:
+                process.kill()
+                process.wait()
+        return [
+            [json.loads(line) for line in (folder / f"{number}.out").read_text(encoding="utf-8").splitlines()]
+            for number in range(processes)
+        ]
+
+
+def join() -> Any:
+    """In a launched process, before anything else of jax: joins the others, and returns the order."""
+    given = json.loads(os.environ[_SELF])
+    import jax
+
+    jax.config.update("jax_platforms", "cpu")
+    jax.config.update("jax_cpu_collectives_implementation", "gloo")
+    jax.config.update("jax_num_cpu_devices", given["devices"])
+    if given["sockets"]:
+        jax.config.update("jax_cross_host_transfer_socket_address", "127.0.0.1:0")
+    jax.distributed.initialize(f"127.0.0.1:{given['port']}", given["processes"], given["process"])
+    return given["order"]
+
+
+def say(what: Any) -> None:
+    """In a launched process: hands something that JSON can say to the launching one."""
+    print(json.dumps(what), flush=True)
+
+
+def _start(module: str, given: dict[str, Any], folder: pathlib.Path) -> subprocess.Popen[bytes]:
+    environment = {**os.environ, _SELF: json.dumps(given), "JAX_PLATFORMS": "cpu", "PYTHONUNBUFFERED": "1"}
+    flags = environment.get("XLA_FLAGS", "").split()  # their number of devices is another one
+    environment["XLA_FLAGS"] = " ".join(flag for flag in flags if "host_platform_device_count" not in flag)
+    number = given["process"]
+    with (folder / f"{number}.out").open("wb") as out, (folder / f"{number}.err").open("wb") as err:
+        return subprocess.Popen([sys.executable, "-m", module], env=environment, stdout=out, stderr=err)
+
+
+def _wait(running: list[subprocess.Popen[bytes]], folder: pathlib.Path, deadline: float, seconds: float) -> None:
+    while any(process.poll() is None for process in running):
+        # One that failed leaves the others waiting for it; how it ended says more than how they do.
+        for number, process in enumerate(running):
+            if process.returncode:
+                raise LaunchError(f"process {number} ended with status {process.returncode}: {_last(folder, number)}")
+        if time.monotonic() > deadline:
+            late = [str(number) for number, process in enumerate(running) if process.returncode is None]
+            raise LaunchError(f"process {' and '.join(late)} did not end within {seconds:g} s")
+        time.sleep(_WAIT)
+    for number, process in enumerate(running):
+        if process.returncode:
+            raise LaunchError(f"process {number} ended with status {process.returncode}: {_last(folder, number)}")
+
+
+def _last(folder: pathlib.Path, number: int) -> str:
+    lines = (folder / f"{number}.err").read_text(encoding="utf-8", errors="replace").split("\n")
+    said = [line.strip() for line in lines if line.strip()]
+    errors = [line for line in said if "Error" in line]
+    return (errors or said or ["it said nothing"])[-1][:500]
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
