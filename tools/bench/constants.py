@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -81,4 +82,4 @@ def _step(case: Mapping[str, Any], variant: str) -> float | None:
 
 def _flops(case: Mapping[str, Any]) -> float:
     size: float = case["bytes"] / 2
-    return 2.0 * size**1.5
+    return 2.0 * math.pow(size, 1.5)
