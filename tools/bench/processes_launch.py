@@ -41,7 +41,7 @@ def launch(
                 process.kill()
                 process.wait()
         return [
-            [json.loads(line) for line in (folder / f"{number}.out").read_text(encoding="utf-8").splitlines()]
+            [json.loads(line) for line in (folder / f"{number}.said").read_text(encoding="utf-8").splitlines()]
             for number in range(processes)
         ]
 
@@ -62,16 +62,21 @@ def join() -> Any:
 
 def say(what: Any) -> None:
     """In a launched process: hands something that JSON can say to the launching one."""
-    print(json.dumps(what), flush=True)
+    with open(json.loads(os.environ[_SELF])["said"], "a", encoding="utf-8") as file:  # gloo writes to stdout
+        file.write(json.dumps(what) + "\n")
 
 
 def _start(module: str, given: dict[str, Any], folder: pathlib.Path) -> subprocess.Popen[bytes]:
-    environment = {**os.environ, _SELF: json.dumps(given), "JAX_PLATFORMS": "cpu", "PYTHONUNBUFFERED": "1"}
+    said = folder / f"{given['process']}.said"
+    said.touch()
+    environment = {**os.environ, _SELF: json.dumps({**given, "said": str(said)}), "JAX_PLATFORMS": "cpu"}
     flags = environment.get("XLA_FLAGS", "").split()  # their number of devices is another one
     environment["XLA_FLAGS"] = " ".join(flag for flag in flags if "host_platform_device_count" not in flag)
-    number = given["process"]
-    with (folder / f"{number}.out").open("wb") as out, (folder / f"{number}.err").open("wb") as err:
-        return subprocess.Popen([sys.executable, "-m", module], env=environment, stdout=out, stderr=err)
+    with (folder / f"{given['process']}.err").open("wb") as err:
+        command = [sys.executable, "-m", module]
+        return subprocess.Popen(
+            command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=err
+        )
 
 
 def _wait(running: list[subprocess.Popen[bytes]], folder: pathlib.Path, deadline: float, seconds: float) -> None:

@@ -28,13 +28,14 @@ def markdown(results: Results) -> str:
 
 def summary(results: Results) -> str:
     """What to look at first, the speed-ups last: a terminal shows the end."""
-    parts = [_rest(compiled, f" for {count} GPUs") for count, compiled in results.get("compiled", {}).items()]
-    parts += [_rest(results), _auto(results), _overlaps(results)]
-    parts += [
-        _constants(results["constants"]) if results.get("constants") else "",
-        _speedups(results),
-        _machine(results),
-    ]
+    parts = [_rest(results), _auto(results), _overlaps(results)]
+    if results.get("constants"):
+        parts.append(_constants(results["constants"]))
+    parts.append(_speedups(results))
+    for count, compiled in results.get("compiled", {}).items():
+        parts.append(_rest(compiled, f" for {count} GPUs"))
+        parts.append(f"{len(compiled['cases'])} programs were compiled for {count} GPUs that were not there.")
+    parts.append(_machine(results))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 

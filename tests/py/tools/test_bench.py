@@ -312,7 +312,7 @@ class TestCommand:
         assert capsys.readouterr().out == (tmp_path / "report.md").read_text()
 
     def test_compiles_for_gpus_that_are_not_there(self, tmp_path: pathlib.Path) -> None:
-        results, _ = bench(tmp_path, "--compile-for", "2", "--only", "opposite+matmul")
+        results, output = bench(tmp_path, "--compile-for", "2", "--only", "opposite+matmul")
         (case,) = results["compiled"]["2"]["cases"]
         predicted = {name: told["predicted"] for name, told in case["variants"].items() if told.get("predicted")}
         assert predicted["streams"]["together"] == 1
@@ -323,6 +323,7 @@ class TestCommand:
             assert "failed to compile" in case["variants"]["groups"]["status"]
             assert "cycle" in case["variants"]["groups"]["status"]
         assert case["variants"]["auto"]["status"] == "compiled"
+        assert "1 programs were compiled for 2 GPUs that were not there." in output
         assert "## Compiled for 2 GPUs that were not there" in (tmp_path / "report.md").read_text()
 
     @pytest.mark.parametrize("text", ["", "[]", "{}", '{"cases": 3}'])
