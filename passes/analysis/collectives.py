@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Any
 
 from jaxlib.mlir import ir
 
@@ -67,8 +68,9 @@ class Collective:
 
 def pairs_of(op: ir.Operation) -> tuple[Pair, ...]:
     """source_target_pairs of a permute, in its own order."""
-    flat = list(op.attributes["source_target_pairs"])
-    return tuple(zip(flat[::2], flat[1::2], strict=True))
+    attribute: Any = op.attributes["source_target_pairs"]
+    rows: Any = memoryview(attribute).tolist()  # to iterate over the attribute takes seven times as long
+    return tuple((source, target) for source, target in rows)
 
 
 def mode_of(op: ir.Operation) -> str:

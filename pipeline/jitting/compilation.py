@@ -43,7 +43,7 @@ class Compilation:
         self._options = options
         self._devices = devices
         self._build = build
-        function = rewriting.function_name(module.operation.attributes["sym_name"].value)
+        function = rewriting.function_name(ir.StringAttr(module.operation.attributes["sym_name"]).value)
         self._entry = Entry(function, "unchanged", "", platform, len(devices), token)
 
     def run(self) -> Any:

@@ -154,10 +154,10 @@ def _mark_of(proto: bytes) -> str:
         return ""
     for number, value in protobuf.fields(memoryview(proto)):
         if number == _MODULE_FRONTEND_ATTRIBUTES and isinstance(value, memoryview):
-            for _, entry in protobuf.fields(value):
-                key_and_value = [bytes(each).decode() for _, each in protobuf.fields(entry)]
-                if key_and_value[0] == _MARK:
-                    return key_and_value[1]
+            entries = (each for _, each in protobuf.fields(value) if isinstance(each, memoryview))
+            for key, text in ([bytes(part).decode() for _, part in protobuf.fields(entry)] for entry in entries):
+                if key == _MARK:
+                    return text
     return ""
 
 

@@ -1,0 +1,42 @@
+"""A first call: what the pipeline costs beside what XLA costs."""
+
+from __future__ import annotations
+
+import pathlib
+import time
+
+import jax
+import pytest
+
+from hloverlap.pipeline import reading, versions
+from hloverlap.pipeline.dialects import make_context
+from hloverlap.pipeline.entry import Entry
+from hloverlap.pipeline.jitting import rewriting
+from hloverlap.pipeline.jitting.setting import Setting, register
+from hloverlap.tools.samples import SAMPLES, module_path
+
+MOST = 0.05  # of the time that XLA:CPU takes, which is less than what XLA:GPU takes
+CORPUS = ("collective_matmul_4", "jaxfluids_riemann2d_4x2", "ringattention_fwd", "ringattention_grad")
+
+
+def share_of_rewriting(path: pathlib.Path) -> float:
+    """All that happens before XLA is called, as a share of what XLA takes; the better of two runs."""
+    module = reading.read_path(str(path), make_context()).module
+    entry = Entry.of(module)
+    devices = jax.devices()[: entry.replicas * entry.partitions]
+    token = register(Setting("overlap"))
+    start = time.perf_counter()
+    versions.compile_and_load(module, devices, entry.replicas, entry.partitions, {}, entry.shardy)
+    compiling = time.perf_counter() - start
+    runs = [rewriting.rewrite(token, module, "cpu", devices, (), marked=False) for _ in range(2)]
+    return min(run.seconds for run in runs) / compiling
+
+
+@pytest.mark.parametrize("name", [sample.name for sample in SAMPLES])
+def test_passes_take_little_of_a_compile(name: str) -> None:
+    assert share_of_rewriting(module_path(name)) < MOST
+
+
+@pytest.mark.parametrize("name", CORPUS)
+def test_passes_take_little_of_a_compile_of_real_programs(name: str, corpus: pathlib.Path) -> None:
+    assert share_of_rewriting(corpus / f"{name}.mlir") < MOST
