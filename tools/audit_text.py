@@ -19,8 +19,8 @@ _TOTALS = (
     ("pairs in flight together", "in_flight"),
     ("collectives", "collectives"),
     ("  synchronous", "synchronous"),
-    ("  that no compute hides", "exposed"),
     ("launches", "launches"),
+    ("  that no compute hides", "exposed"),
     ("  of them groups", "groups"),
     ("communication streams", "streams"),
     ("bytes received", "bytes"),
@@ -84,7 +84,7 @@ def _way(own: int, mode: str, indexes: Sequence[int], launches: Sequence[Launch]
         mode,
         str(sum(launch.runs for launch in chosen)),
         " ".join(f"#{id}" if id >= 0 else "added" for id in dict.fromkeys(company)) or "-",
-        _work(hiding.flops, hiding.moved) if hiding.hidden else "nothing",
+        _work(hiding.flops, hiding.moved) if hiding.hidden else "too little" if hiding.moved else "nothing",
     ]
 
 

@@ -21,7 +21,6 @@ _SOURCES = (
     "../thunks.py",
     "../versions.py",
 )
-_ENTRIES_PER_SWEEP = 64  # writes between two looks at the size
 
 
 def folder() -> pathlib.Path:
@@ -66,8 +65,7 @@ def write(name: str, answer: dict[str, Any]) -> None:
         except BaseException:
             os.unlink(temporary)
             raise
-        if int(name[:4], 16) % _ENTRIES_PER_SWEEP == 0:
-            _sweep()
+        _sweep()
     except OSError:
         return
 
@@ -86,7 +84,10 @@ def _path(name: str) -> pathlib.Path:
 
 
 def _sweep() -> None:
-    """Deletes the entries used least recently until half the limit is left, once the limit is passed."""
+    """Once the limit is passed, deletes the entries used least recently until half of it is left.
+
+    An answer takes seconds to find, so looking at all of them after each write is no loss.
+    """
     entries = []
     for path in folder().glob("??/*.json"):
         stat = path.stat()

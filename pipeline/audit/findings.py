@@ -62,7 +62,8 @@ def find(outcome: Outcome, collectives: Sequence[CollectiveOp]) -> list[Finding]
         if launch.synchronous:
             found.append(_about(launch, collectives, "HLA002", "warning", f"synchronous: {launch.lost}"))
         elif not launch.hidden:
-            found.append(_about(launch, collectives, "HLA003", "warning", f"nothing hides it: {launch.lost}"))
+            what = "too little runs beside it to hide it" if launch.moved else "nothing hides it"
+            found.append(_about(launch, collectives, "HLA003", "warning", f"{what}: {launch.lost}"))
         later = [peer for peer in launch.peers if peer > index and peer not in launch.beside]
         if later:
             named = _ops(id for peer in later for id in outcome.launches[peer].ids)

@@ -22,7 +22,7 @@ class Totals:
     collectives: transfers, the members of combined and grouped launches counted singly. launches: what XLA starts.
     serialized: pairs of independent launches that run one after the other though both could be in flight.
     in_flight: pairs in flight together: launches on different streams, and members of one group.
-    synchronous: collectives that hold the main stream. exposed: those, and others beside which no compute runs.
+    synchronous: collectives that hold the main stream. exposed: launches, those included, that no compute hides.
     streams: communication streams. groups: grouped launches. bytes: results received by a device.
     exposed_bytes: of the exposed ones. hidden_flops, hidden_bytes: compute between starts and dones.
     peak_memory: bytes a device needs, 0 when XLA does not say.
@@ -45,7 +45,7 @@ class Totals:
 
     @property
     def lost(self) -> int:
-        """What the verdict weighs first: serialized pairs and exposed collectives."""
+        """What the verdict weighs first: serialized pairs and exposed launches."""
         return self.serialized + self.exposed
 
 
@@ -65,7 +65,7 @@ def totals(outcome: Outcome) -> Totals:
         in_flight=sum(len(launch.beside) for launch in launches) // 2
         + sum(math.comb(launch.members, 2) for launch in launches if launch.group),
         synchronous=_members([launch for launch in launches if launch.synchronous]),
-        exposed=_members(exposed),
+        exposed=len(exposed),
         streams=len({launch.stream for launch in launches if not launch.synchronous}),
         groups=sum(launch.group for launch in launches),
         bytes=sum(launch.bytes for launch in launches),
@@ -88,7 +88,7 @@ def judge(before: Totals, after: Totals) -> Verdict:
     """Compares by the first of these that differs, less being better.
 
     1. failed: a module that does not compile is worse than any that does;
-    2. lost: independent pairs run in turn, plus collectives with no compute beside them;
+    2. lost: independent pairs run in turn, plus launches that no compute hides;
     3. exposed bytes; 4. launches; 5. peak memory, by more than one percent.
     """
     if before.failed != after.failed:
@@ -97,7 +97,7 @@ def judge(before: Totals, after: Totals) -> Verdict:
         return Verdict(
             _word(before.lost, after.lost),
             f"independent pairs run in turn {before.serialized} -> {after.serialized}, "
-            f"collectives that nothing hides {before.exposed} -> {after.exposed}",
+            f"launches that nothing hides {before.exposed} -> {after.exposed}",
         )
     if before.exposed_bytes != after.exposed_bytes:
         return Verdict(

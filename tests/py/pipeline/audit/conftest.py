@@ -1,0 +1,55 @@
+"""Modules with independent permutes, and XLA:GPU to compile them with."""
+
+from __future__ import annotations
+
+import importlib.util
+import pathlib
+from collections.abc import Callable, Sequence
+
+import pytest
+from jaxlib.mlir import ir
+
+from hloverlap.pipeline.dialects import make_context
+
+Ring = tuple[int, str]  # +1 or -1 around the ring, and the permute's frontend attributes
+
+
+@pytest.fixture
+def xla_gpu(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test that takes this compiles with XLA:GPU, and starts with an empty cache."""
+    if importlib.util.find_spec("jax_plugins") is None or importlib.util.find_spec("jax_plugins.xla_cuda13") is None:
+        pytest.skip("the gpu extra is not installed")
+    monkeypatch.setenv("HLOVERLAP_CACHE", str(tmp_path / "cache"))
+
+
+def rings_text(permutes: Sequence[Ring], size: int = 1024, devices: int = 8) -> str:
+    """Permutes of one size x size bf16 tensor each over a ring of devices, and one matmul beside them."""
+    tensor = f"tensor<{size}x{size}xbf16>"
+    count = len(permutes)
+    arguments = ", ".join(f"%a{index}: {tensor}" for index in range(count + 2))
+    results = ", ".join([tensor] * (count + 1))
+    lines = [
+        f"module @rings attributes {{mhlo.num_partitions = {devices} : i32, mhlo.num_replicas = 1 : i32}} {{",
+        f"  func.func public @main({arguments}) -> ({results}) {{",
+    ]
+    for index, (step, attributes) in enumerate(permutes):
+        pairs = [[device, (device + step) % devices] for device in range(devices)]
+        lines.append(
+            f'    %p{index} = "stablehlo.collective_permute"(%a{index}) <{{channel_handle = '
+            f"#stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<{pairs}> : "
+            f"tensor<{devices}x2xi64>}}> {{mhlo.frontend_attributes = {{{attributes}}}}} : ({tensor}) -> {tensor}"
+        )
+    lines += [
+        f"    %mm = stablehlo.dot_general %a{count}, %a{count + 1}, contracting_dims = [1] x [0] : "
+        f"({tensor}, {tensor}) -> {tensor}",
+        f"    return {', '.join(f'%p{index}' for index in range(count))}, %mm : {results}",
+        "  }",
+        "}",
+    ]
+    return "\n".join(lines)
+
+
+@pytest.fixture
+def rings() -> Callable[..., ir.Module]:
+    """A module of permutes beside a matmul: rings([(1, ""), (-1, '_xla_stream_annotation = "3"')])."""
+    return lambda permutes, **sizes: ir.Module.parse(rings_text(permutes, **sizes), make_context())

@@ -1,0 +1,129 @@
+"""What is asked of XLA: the tagged copy, the topology, the target, the place in the cache."""
+
+import json
+import pathlib
+from collections.abc import Callable
+
+import pytest
+from jaxlib.mlir import ir
+
+from hloverlap.pipeline import targets
+from hloverlap.pipeline.audit import cache
+from hloverlap.pipeline.audit.blame import blamed, doomed
+from hloverlap.pipeline.audit.tags import tag
+from hloverlap.pipeline.audit.topology import xla_topology
+from hloverlap.pipeline.dialects import make_context
+from hloverlap.pipeline.isolated_compile import Failure
+
+Rings = Callable[..., ir.Module]
+
+
+def stream(text: str, key: str = "") -> str:
+    return f'_xla_stream_annotation = "{text}"' + (f', combiner_key = "{key}"' if key else "")
+
+
+def test_tags_stay_on_the_copy(rings: Rings) -> None:
+    module = rings([(1, ""), (-1, stream("3"))])
+    before = str(module)
+    tagged = tag(module)
+    assert str(module) == before
+    copy = str(ir.Module.parse(tagged.image, make_context()))
+    assert [f'hloverlap_id = "{number}"' in copy for number in range(3)] == [True, True, False]
+    assert [(op.kind, op.stream, op.function, op.bytes) for op in tagged.collectives] == [
+        ("collective_permute", None, "main", 2 << 20),
+        ("collective_permute", "3", "main", 2 << 20),
+    ]
+    assert (tagged.replicas, tagged.partitions, tagged.shardy) == (1, 8, False)
+
+
+def test_the_same_module_is_the_same_question(rings: Rings) -> None:
+    assert tag(rings([(1, "")])).image == tag(rings([(1, "")])).image
+    assert tag(rings([(1, "")])).image != tag(rings([(-1, "")])).image
+
+
+@pytest.mark.parametrize(
+    ("text", "spelled"),
+    [(None, "1x1x8"), ("2x4", "2x1x4"), ("1x2x4", "1x2x4"), ("[0,0,0,0,1,1,1,1]", "2x1x4"), ("4x4", "4x1x4")],
+)
+def test_topologies_as_xla_spells_them(text: str | None, spelled: str) -> None:
+    assert xla_topology(text, 8) == spelled
+
+
+@pytest.mark.parametrize("text", ["1x4", "2by4", "[0,0,0,1,1,1,1,1]", "[0,1,0,1,0,1,0,1]", "0x0x0"])
+def test_topologies_that_xla_cannot_be_told(text: str) -> None:
+    with pytest.raises(ValueError, match="topology"):
+        xla_topology(text, 8)
+
+
+def test_permutes_that_the_combiner_joins_are_doomed_when_annotated(rings: Rings) -> None:
+    def found(*permutes: tuple[int, str]) -> list[tuple[int, ...]]:
+        return [each.ids for each in doomed(tag(rings(list(permutes))).collectives)]
+
+    assert found((1, stream("3")), (1, stream("4"))) == [(0, 1)]
+    assert found((1, stream("3")), (1, "")) == [(0, 1)]
+    assert found((1, ""), (1, "")) == []
+    assert found((1, stream("3")), (-1, stream("4"))) == []
+    assert found((1, stream("3", "a")), (1, stream("4", "b"))) == []
+    assert found((1, stream("foo")), (-1, stream("1.5"))) == [(0,), (1,)]
+
+
+def test_a_failure_names_its_op(rings: Rings) -> None:
+    ops = tag(rings([(1, ""), (-1, stream("foo"))])).collectives
+    assert blamed(Failure("refused", 'NOT_FOUND: %p, frontend_attributes={hloverlap_id="1"}'), ops) == (1,)
+    assert blamed(Failure("aborted", "Check failed: SimpleAtoi(it->second, &assigned_stream_id)"), ops) == (1,)
+    assert blamed(Failure("aborted", "Check failed: something else"), ops) == ()
+    missing = "No ExecutionStreamId found, source_target_pairs={{0,1},{1,2},{2,3},{3,4},{4,5},{5,6},{6,7},{7,0}}"
+    assert blamed(Failure("refused", missing), ops) == (0,)
+
+
+@pytest.mark.parametrize("name", targets.names())
+def test_targets_say_where_their_numbers_come_from(name: str) -> None:
+    config = targets.load(name).config
+    assert "[specs]" in config
+    assert "memory_bandwidth" in config
+
+
+def test_targets_by_file_and_by_mistake(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "mine.textproto"
+    path.write_text(targets.load("h200").config)
+    assert targets.load(str(path)).config == targets.load("h200").config
+    path.write_text("nothing")
+    with pytest.raises(ValueError, match="no GpuTargetConfigProto"):
+        targets.load(str(path))
+    with pytest.raises(ValueError, match="a100, b200, h100, h200, local, cpu"):
+        targets.load("h300")
+
+
+def test_the_cache_forgets_what_is_damaged(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HLOVERLAP_CACHE", str(tmp_path))
+    name = cache.key(["question", b"bytes"])
+    assert cache.read(name) is None
+    cache.write(name, {"answer": 42})
+    assert cache.read(name) == {"answer": 42, "key": name}
+    (path,) = tmp_path.glob("*/*")
+    path.write_text(path.read_text()[:-3])
+    assert cache.read(name) is None
+    path.write_text(json.dumps({"answer": 42, "key": "another"}))
+    assert cache.read(name) is None
+
+
+def test_parts_of_a_key_do_not_run_together() -> None:
+    assert cache.key(["ab", "c"]) != cache.key(["a", "bc"])
+
+
+def test_an_unwritable_cache_is_no_cache(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("HLOVERLAP_CACHE", str(tmp_path / "file"))
+    cache.write(cache.key(["x"]), {})
+    assert cache.read(cache.key(["x"])) is None
+
+
+def test_the_cache_stays_small(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HLOVERLAP_CACHE", str(tmp_path))
+    monkeypatch.setattr(cache, "SIZE_LIMIT", 4000)
+    for number in range(50):
+        name = cache.key([str(number)])
+        cache.write(name, {"text": "x" * 100})
+        assert cache.read(name) is not None
+    left = list(tmp_path.glob("*/*"))
+    assert 2000 < sum(path.stat().st_size for path in left) <= 4000
