@@ -63,10 +63,10 @@ def compile(
     given = dict(compiler_options or {})
     of_jit = versions.lowered_compiler_options(lowered)
     platform = devices[0].platform if devices else ""
-    options = {**xla_options.to_add(platform, result.compile_options, {*given, *of_jit}), **given}
+    options: dict[str, Any] = {**xla_options.to_add(platform, result.compile_options, {*given, *of_jit}), **given}
     if result.changed:
         lowered = versions.with_module(lowered, ir.Module.parse(running.bytecode(result.module), module.context))
-    compiled = lowered.compile(compiler_options=options or None)  # type: ignore[arg-type]
+    compiled = lowered.compile(compiler_options=options or None)
     return Rewritten(compiled, result, {**of_jit, **options})
 
 

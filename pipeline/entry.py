@@ -52,11 +52,11 @@ class Entry:
         _refuse_what_needs_a_host(module)
         function = entry_function(module)
         types = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
-        attributes = function.attributes.get("arg_attrs", None)
+        attributes = ir.ArrayAttr(function.attributes["arg_attrs"]) if "arg_attrs" in function.attributes else ()
         parameters = []
         for position, type_ in enumerate(types.inputs):
-            own = ir.DictAttr(attributes[position]) if attributes is not None else {}
-            parameters.append(_parameter(type_, position, "mhlo.is_same_data_across_replicas" in own))
+            same = bool(attributes) and "mhlo.is_same_data_across_replicas" in ir.DictAttr(attributes[position])
+            parameters.append(_parameter(type_, position, same))
         return cls(
             device_count(module, "replicas"), device_count(module, "partitions"), uses_shardy(module), tuple(parameters)
         )
@@ -76,7 +76,7 @@ def uses_shardy(module: ir.Module) -> bool:
     attributes = module.operation.attributes
     if "mhlo.frontend_attributes" not in attributes:
         return False
-    return any(named.name.startswith("xla.sdy.") for named in ir.DictAttr(attributes["mhlo.frontend_attributes"]))
+    return any(name.startswith("xla.sdy.") for name in _named(attributes["mhlo.frontend_attributes"]))
 
 
 def entry_function(module: ir.Module) -> ir.Operation:
@@ -124,8 +124,14 @@ def gather_results(module: ir.Module) -> None:
 
 def _without_alias(attributes: ir.Attribute) -> ir.Attribute:
     """An alias counts results, tokens among them, and changes no value."""
-    named = {each.name: each.attr for each in ir.DictAttr(attributes) if each.name != "tf.aliasing_output"}
-    return ir.DictAttr.get(named)
+    return ir.DictAttr.get({name: each for name, each in _named(attributes).items() if name != "tf.aliasing_output"})
+
+
+def _named(attribute: ir.Attribute) -> dict[str, ir.Attribute]:
+    """What a dictionary attribute holds."""
+    dictionary = ir.DictAttr(attribute)
+    pairs = [dictionary[number] for number in range(len(dictionary))]
+    return {pair.name: pair.attr for pair in pairs}
 
 
 def _is_token(type_: ir.Type) -> bool:

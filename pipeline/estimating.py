@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from typing import Any
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
@@ -63,21 +64,21 @@ def available_memory() -> int:
     return max(0, min(limits))
 
 
-def _elements(value: ir.Value) -> int:
-    return math.prod(ir.ShapedType(value.type).shape)
+def _elements(type_: ir.Type) -> int:
+    return math.prod(ir.ShapedType(type_).shape)
 
 
 def _dot(op: ir.Operation) -> float:
     numbers = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
     left = ir.ShapedType(op.operands[0].type).shape
-    return 2.0 * _elements(op.results[0]) * math.prod(left[axis] for axis in numbers.lhs_contracting_dimensions)
+    return 2.0 * _elements(op.results[0].type) * math.prod(left[axis] for axis in numbers.lhs_contracting_dimensions)
 
 
 def _convolution(op: ir.Operation) -> float:
     numbers = stablehlo.ConvDimensionNumbers(op.attributes["dimension_numbers"])
     features = numbers.kernel_output_feature_dimension
     outputs = ir.ShapedType(op.operands[1].type).shape[features]
-    return 2.0 * _elements(op.results[0]) * _elements(op.operands[1]) / max(1, outputs)
+    return 2.0 * _elements(op.results[0].type) * _elements(op.operands[1].type) / max(1, outputs)
 
 
 def _trips(op: ir.Operation) -> int:
@@ -99,5 +100,6 @@ def _trips(op: ir.Operation) -> int:
     return 1
 
 
-def _definition(value: ir.Value) -> ir.Operation | None:
+def _definition(value: Any) -> ir.Operation | None:
+    """The op that makes an ir.Value, None for a block argument."""
     return None if isinstance(value.owner, ir.Block) else value.owner.operation

@@ -72,8 +72,8 @@ def compile_for_gpu(
     """
     import jax
     from jax._src.interpreters import mlir
-    from jax._src.lib import _jax
     from jax.experimental import topologies
+    from jaxlib import _jax
 
     jax.config.update("jax_platforms", "cpu")
     target = {"target_config": target_config} if target_config else {}
@@ -82,7 +82,8 @@ def compile_for_gpu(
     with mlir.make_ir_context():
         module = ir.Module.parse(module_bytes)
         compile_options = _compile_options(range(count), replicas, partitions, options, shardy)
-        devices[0].client.compile(module, _jax.DeviceList(tuple(devices[:count])), compile_options)
+        client: Any = devices[0].client  # type: ignore[attr-defined]
+        client.compile(module, _jax.DeviceList(tuple(devices[:count])), compile_options)
 
 
 # --- running on virtual CPU devices (used by the checking child only) -------------------------------------------------
@@ -98,13 +99,14 @@ def compile_and_load(
 ) -> Any:
     """Compiles `module` for ``replicas * partitions`` devices and loads it; returns jaxlib's LoadedExecutable.
 
-    options: XLA options by name, such as ``{"xla_disable_hlo_passes": "fusion"}``. shardy: let Shardy partition, else GSPMD.
+    options: XLA's, by name, such as ``{"xla_disable_hlo_passes": "fusion"}``. shardy: let Shardy partition, else GSPMD.
     """
-    from jax._src.lib import _jax
+    from jaxlib import _jax
 
     identifiers = [device.id for device in devices]
     compile_options = _compile_options(identifiers, replicas, partitions, options, shardy)
-    return devices[0].client.compile_and_load(module, _jax.DeviceList(tuple(devices)), compile_options)
+    client: Any = devices[0].client
+    return client.compile_and_load(module, _jax.DeviceList(tuple(devices)), compile_options)
 
 
 def parameter_slices(
@@ -114,16 +116,14 @@ def parameter_slices(
 
     shapes: the global shape of each parameter. Raises ValueError for a sharding that does not divide the shape.
     """
-    from jax._src.lib import xla_client
     from jax._src.sharding_impls import GSPMDSharding
 
     shardings = executable.get_parameter_shardings()
     if not shardings:  # the partitioner did not run: every device holds everything
         return [[tuple(map(slice, shape))] * len(devices) for shape in shapes]
-    device_list = xla_client.DeviceList(tuple(devices))
     found: list[list[Slices]] = []
     for sharding, shape in zip(shardings, shapes, strict=True):
-        indices = GSPMDSharding(device_list, sharding).devices_indices_map(shape)
+        indices = GSPMDSharding(tuple(devices), sharding).devices_indices_map(shape)
         found.append([tuple(indices[device]) for device in devices])
     return found
 
@@ -138,11 +138,12 @@ def _compile_options(
     import numpy as np
     from jax._src import compiler
 
+    overrides: dict[str, Any] = dict(options)
     compile_options = compiler.get_compile_options(
         num_replicas=replicas,
         num_partitions=partitions,
         device_assignment=np.array(device_ids).reshape(replicas, partitions),
-        env_options_overrides=dict(options),
+        env_options_overrides=overrides,
     )
     compile_options.executable_build_options.use_shardy_partitioner = shardy
     return compile_options
@@ -150,9 +151,9 @@ def _compile_options(
 
 def capabilities() -> Capabilities:
     """What the XLA of this jaxlib can do."""
-    import jaxlib
+    from jaxlib import version as jaxlib_version
 
-    version = tuple(int(part) for part in jaxlib.__version__.split(".")[:2])
+    version = tuple(int(part) for part in jaxlib_version.__version__.split(".")[:2])
     return Capabilities(group_overlaps_compute=version >= (0, 12))
 
 

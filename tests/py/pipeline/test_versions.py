@@ -18,8 +18,6 @@ from hloverlap.pipeline import versions
         ("jax._src.compiler", "compile_or_get_cached"),
         ("jax._src.interpreters.mlir", "make_ir_context"),
         ("jax._src.interpreters.partial_eval", "custom_staging_rules"),
-        ("jax._src.lib", "_jax"),
-        ("jax._src.lib", "xla_client"),
         ("jax._src.pjit", "jit_p"),
         ("jax._src.sharding_impls", "GSPMDSharding"),
         ("jax._src.xla_bridge", "backends"),
