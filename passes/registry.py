@@ -15,6 +15,7 @@ BUILTIN = {
     "merge-cross-host-transfers": "hloverlap.passes.merge_cross_host_transfers:MergeCrossHostTransfers",
     "assign-collective-streams": "hloverlap.passes.assign_collective_streams:AssignCollectiveStreams",
     "strip-stream-annotations": "hloverlap.passes.strip_stream_annotations:StripStreamAnnotations",
+    "verify-collectives": "hloverlap.passes.verify_collectives:VerifyCollectives",
 }
 
 # Named pipelines: what the name stands for, as pipeline text.

@@ -106,9 +106,7 @@ class Manual:
             places[device] = tuple(_ravel(coordinates, sizes, axes) for axes in dimensions)
         return counts, places
 
-    def _part(
-        self, op: ir.Operation, number: int, value: Value, type_: ir.Type, counts: Place, place: Place
-    ) -> Value:
+    def _part(self, op: ir.Operation, number: int, value: Value, type_: ir.Type, counts: Place, place: Place) -> Value:
         if set(counts) <= {1}:
             return value
         shape = ir.RankedTensorType(type_).shape

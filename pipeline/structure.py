@@ -19,6 +19,8 @@ from hloverlap.passes.analysis.effects import Effects
 from hloverlap.passes.analysis.symbols import Symbols
 
 Key = tuple[str, str, str]  # place, kind, devices
+_Origin = dict[ir.Value, ir.Value]
+_Seen = dict[tuple[ir.Value, str], ir.Value]
 
 _PERMUTE = "stablehlo.collective_permute"
 _GROUPED = (
@@ -28,6 +30,8 @@ _GROUPED = (
     "stablehlo.collective_broadcast",
     "stablehlo.reduce_scatter",
 )
+
+_MOST_VISITS = 2_000_000  # ops; a function counts as often as it is called
 
 
 @dataclasses.dataclass
@@ -47,9 +51,15 @@ class Structure:
         return _Reader(module).read()
 
 
-def first_difference(before: ir.Module, after: ir.Module) -> str:
-    """A clause about the first place where the modules send different data, or ""."""
-    one, other = Structure.of(before), Structure.of(after)
+def first_difference(before: ir.Module, after: ir.Module) -> str | None:
+    """A clause about the first place where the modules send different data, or "".
+
+    None where there are too many paths through calls to follow them all.
+    """
+    try:
+        one, other = Structure.of(before), Structure.of(after)
+    except _TooManyPathsError:
+        return None
     for number, (was, now) in enumerate(zip(one.ordered, other.ordered, strict=False)):
         if was != now:
             return f"ordered op {number} is {was[1]} in {was[0]} in the original, and now it is {now[1]} in {now[0]}"
@@ -64,6 +74,10 @@ def first_difference(before: ir.Module, after: ir.Module) -> str:
     return ""
 
 
+class _TooManyPathsError(Exception):
+    """Functions that call functions several times, on and on."""
+
+
 class _Reader:
     def __init__(self, module: ir.Module) -> None:
         self._symbols = Symbols(module.operation)
@@ -71,31 +85,36 @@ class _Reader:
         self._found = Structure()
         self._stretch: Counter[str] = Counter()  # place -> how many ordered ops were met in it
         self._calls: list[str] = []
+        self._visits = 0
 
     def read(self) -> Structure:
         main = self._symbols.functions.get("main")
         if main is not None:
-            self._region(main.regions[0], "main", {}, set())
+            self._region(main.regions[0], "main", {}, {})
         return self._found
 
-    def _region(
-        self, region: ir.Region, place: str, origin: dict[ir.Value, ir.Value], seen: set[tuple[ir.Value, str]]
-    ) -> None:
-        """origin: what an argument of a called function is at the call. seen: values sent before, and where to."""
+    def _region(self, region: ir.Region, place: str, origin: _Origin, seen: _Seen) -> None:
+        """origin: the value that another one is the same as: an argument as it is at the call, what is sent twice.
+
+        seen: (value, where it is sent) -> what arrives.
+        """
         for block in region:
+            self._visits += len(block.operations)
+            if self._visits > _MOST_VISITS:
+                raise _TooManyPathsError
             for view in block:
                 self._op(view.operation, place, origin, seen)
 
-    def _op(
-        self, op: ir.Operation, place: str, origin: dict[ir.Value, ir.Value], seen: set[tuple[ir.Value, str]]
-    ) -> None:
+    def _op(self, op: ir.Operation, place: str, origin: _Origin, seen: _Seen) -> None:
         here = f"{place} after {self._stretch[place]} ordered ops" if self._stretch[place] else place
         callee = self._symbols.callee(op)
         if op.name == _PERMUTE:
+            value = origin.get(op.operands[0], op.operands[0])
             if pairs := _pairs(op):
-                sent = origin.get(op.operands[0], op.operands[0]), pairs
-                self._add((here, op.name, pairs), _bytes(op.operands[0].type), sent not in seen)
-                seen.add(sent)
+                self._add((here, op.name, pairs), _bytes(value.type), (value, pairs) not in seen)
+                origin[op.results[0]] = seen.setdefault((value, pairs), op.results[0])
+            else:
+                origin[op.results[0]] = value
         elif op.name in _GROUPED:
             groups = str(op.attributes["replica_groups"])
             self._add((here, op.name, groups), sum(_bytes(operand.type) for operand in op.operands), True)
@@ -105,11 +124,11 @@ class _Reader:
                 arguments = function.regions[0].blocks[0].arguments if len(function.regions[0].blocks) else ()
                 values = [origin.get(operand, operand) for operand in op.operands]
                 self._calls.append(callee)
-                self._region(function.regions[0], place, dict(zip(arguments, values, strict=False)), seen)
+                self._region(function.regions[0], place, origin | dict(zip(arguments, values, strict=False)), seen)
                 self._calls.pop()
         elif len(op.regions):
             for number, region in enumerate(op.regions):
-                self._region(region, f"{here} / {op.name}#{number}", origin, set())
+                self._region(region, f"{here} / {op.name}#{number}", origin, {})
         elif self._effects.is_ordered(op):
             self._found.ordered.append((here, op.name))
             self._stretch[place] += 1

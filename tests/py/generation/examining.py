@@ -100,7 +100,10 @@ def contract(module: ir.Module) -> dict[str, object]:
 
 def _active(statistics: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
     return {
-        name: count for counts in statistics.values() for name, count in counts.items() if count and name not in _PASSIVE
+        name: count
+        for counts in statistics.values()
+        for name, count in counts.items()
+        if count and name not in _PASSIVE
     }
 
 

@@ -123,7 +123,9 @@ class _Writer:
         return Generated(text, self.devices, self.mode, self.runnable)
 
     def function(self, name: str, is_group: bool) -> None:
-        inputs = [Value(self.name(), self.draw(st.sampled_from(self.types))) for _ in range(self.draw(st.integers(1, 3)))]
+        inputs = [
+            Value(self.name(), self.draw(st.sampled_from(self.types))) for _ in range(self.draw(st.integers(1, 3)))
+        ]
         arguments = ", ".join(f"{value.name}: {value.type}" for value in inputs)
         at = len(self.lines)
         self.indent += 1
@@ -152,7 +154,8 @@ class _Writer:
         donor[0] = "mhlo.is_same_data_across_replicas = true"
         whole = [self.whole(value.type) for value in inputs]
         arguments = ", ".join(
-            f"{value.name}: {type_} {{{attribute}}}" for value, type_, attribute in zip(inputs, whole, donor, strict=True)
+            f"{value.name}: {type_} {{{attribute}}}"
+            for value, type_, attribute in zip(inputs, whole, donor, strict=True)
         )
         outer = [self.whole(value.type) for value in results]
         head = [f"  func.func public @main({arguments}) -> ({', '.join(outer)}) {{"]
