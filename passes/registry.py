@@ -14,6 +14,11 @@ BUILTIN = {
     "canonicalize-permutes": "hloverlap.passes.canonicalize_permutes:CanonicalizePermutes",
     "merge-cross-host-transfers": "hloverlap.passes.merge_cross_host_transfers:MergeCrossHostTransfers",
     "assign-collective-streams": "hloverlap.passes.assign_collective_streams:AssignCollectiveStreams",
+    "compose-permutes": "hloverlap.passes.compose_permutes:ComposePermutes",
+    "hoist-permutes": "hloverlap.passes.hoist_permutes:HoistPermutes",
+    "join-partial-permutes": "hloverlap.passes.join_partial_permutes:JoinPartialPermutes",
+    "split-permutes-by-host": "hloverlap.passes.split_permutes_by_host:SplitPermutesByHost",
+    "lower-send-recv": "hloverlap.passes.lower_send_recv:LowerSendRecv",
     "strip-stream-annotations": "hloverlap.passes.strip_stream_annotations:StripStreamAnnotations",
     "verify-collectives": "hloverlap.passes.verify_collectives:VerifyCollectives",
 }

@@ -81,15 +81,17 @@ class Segment:
         return levels
 
 
-def segments(block: ir.Block, effects: Effects, worthwhile: Callable[[ir.Operation], bool]) -> list[Segment]:
-    """The segments of a block with at least two worthwhile ops, in order."""
+def segments(
+    block: ir.Block, effects: Effects, worthwhile: Callable[[ir.Operation], bool], at_least: int = 2
+) -> list[Segment]:
+    """The segments of a block with at least so many worthwhile ops, in order."""
     found = []
     pending: list[ir.Operation] = []
     preceding = None
     for view in block.operations:
         op = view.operation
         if op.name.endswith(".return") or effects.is_ordered(op):
-            if sum(map(worthwhile, pending)) > 1:
+            if sum(map(worthwhile, pending)) >= at_least:
                 found.append(Segment.of(pending, preceding, op))
             pending, preceding = [], op
         else:

@@ -1,0 +1,63 @@
+"""The permutes of a module that a rewrite may touch, and the arithmetic of their pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+
+from jaxlib.mlir import ir
+
+from hloverlap.passes.analysis.collectives import PERMUTE, is_group_call
+from hloverlap.passes.analysis.effects import Effects
+from hloverlap.passes.analysis.readiness import Segment, segments
+from hloverlap.passes.analysis.symbols import Symbols
+from hloverlap.passes.topology import Pair
+
+
+def grouped_functions(symbols: Symbols) -> set[str]:
+    """Functions that XLA runs as one group of collectives: nothing else may get in, and nothing may leave."""
+    names: set[str] = set()
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if is_group_call(op):
+            names.add(str(symbols.callee(op)))
+        return ir.WalkResult.ADVANCE
+
+    for function in symbols.functions.values():
+        function.walk(visit)
+    return names
+
+
+def segments_with_permutes(symbols: Symbols, at_least: int) -> Iterator[Segment]:
+    """The segments, outside of groups, with at least so many permutes; in module order."""
+    effects = Effects(symbols)
+    grouped = grouped_functions(symbols)
+    for name, function in symbols.functions.items():
+        if name not in grouped:
+            for block in _blocks_with_permutes(function):
+                yield from segments(block, effects, lambda op: op.name == PERMUTE, at_least)
+
+
+def compose(inner: Iterable[Pair], outer: Iterable[Pair]) -> tuple[Pair, ...]:
+    """Pairs of one permute that does what `outer` does to the result of `inner`; ascending.
+
+    A target of `outer` whose source got nothing from `inner` gets that source's zeros, so it is no target here.
+    """
+    source_of = {target: source for source, target in inner}
+    return tuple(sorted((source_of[source], target) for source, target in outer if source in source_of))
+
+
+def are_disjoint(some: Collection[Pair], others: Collection[Pair]) -> bool:
+    """Whether no source of one is a source of the other, and no target a target."""
+    return all({pair[end] for pair in some}.isdisjoint(pair[end] for pair in others) for end in (0, 1))
+
+
+def _blocks_with_permutes(function: ir.Operation) -> list[ir.Block]:
+    found: dict[ir.Block, None] = {}
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == PERMUTE:
+            found.setdefault(op.block)
+        return ir.WalkResult.ADVANCE
+
+    function.walk(visit)
+    return list(found)

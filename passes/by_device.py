@@ -1,0 +1,81 @@
+"""Values that are one thing on some devices and another on the others, bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+
+from hloverlap.passes.analysis.collectives import bits_of, element_of, has_static_shape
+
+
+def can_select(value_type: ir.Type) -> bool:
+    """Whether a type has a static shape and elements that a select hands on bit for bit."""
+    if not has_static_shape(value_type):
+        return False
+    element = element_of(value_type)
+    if isinstance(element, ir.ComplexType):
+        return True
+    return isinstance(element, ir.IntegerType) or (
+        isinstance(element, ir.FloatType) and bits_of(element) in (4, 8, 16, 32, 64)
+    )
+
+
+def can_be_zero(value_type: ir.Type) -> bool:
+    """Whether zero is a value of the element type; a permute gives it to devices that nothing is sent to."""
+    return not isinstance(element_of(value_type), ir.Float8E8M0FNUType)
+
+
+def is_one_of(ids: Collection[int], mode: str, count: int) -> ir.Value:
+    """A boolean scalar: whether this device's id is among `ids`. Builds at the current insertion point.
+
+    mode: of a permute, ``partition`` or ``replica``. count: how many ids there are.
+    """
+    context = ir.InsertionPoint.current.block.owner.context
+    bit = ir.IntegerType.get_signless(1, context)
+    table = [ir.BoolAttr.get(number in ids, context) for number in range(count)]
+    constant = stablehlo.constant(ir.DenseElementsAttr.get(table, ir.RankedTensorType.get([count], bit)))
+    number = stablehlo.partition_id() if mode == "partition" else stablehlo.replica_id()
+    entry = stablehlo.dynamic_slice(constant, [number], [1])
+    return stablehlo.reshape(ir.RankedTensorType.get([], bit), entry)
+
+
+def select(condition: ir.Value, on_true: ir.Value, on_false: ir.Value) -> ir.Value:
+    """One of two values of one type. Builds at the current insertion point."""
+    value_type = on_true.type
+    bits = _bits_type(value_type)
+    chosen = stablehlo.select(condition, _as(bits, on_true), _as(bits, on_false))
+    return _as(value_type, chosen)
+
+
+def select_or_zeros(condition: ir.Value, on_true: ir.Value) -> ir.Value:
+    """The value, or all bits 0. Builds at the current insertion point."""
+    value_type = on_true.type
+    bits = _bits_type(value_type)
+    chosen = stablehlo.select(condition, _as(bits, on_true), _zeros(bits))
+    return _as(value_type, chosen)
+
+
+def _bits_type(value_type: ir.Type) -> ir.Type:
+    """The type in which a select cannot change a bit: XLA may compute with floats under 32 bits in a wider type, which
+    would change the payload of a NaN."""
+    element = element_of(value_type)
+    if isinstance(element, ir.FloatType) and bits_of(element) < 32:
+        return ir.RankedTensorType.get(
+            ir.RankedTensorType(value_type).shape, ir.IntegerType.get_unsigned(bits_of(element), value_type.context)
+        )
+    return value_type
+
+
+def _as(wanted: ir.Type, value: ir.Value) -> ir.Value:
+    return value if value.type == wanted else stablehlo.bitcast_convert(wanted, value)
+
+
+def _zeros(value_type: ir.Type) -> ir.Value:
+    element = ir.RankedTensorType(value_type).element_type
+    if isinstance(element, ir.ComplexType):
+        part = _zeros(ir.RankedTensorType.get(ir.RankedTensorType(value_type).shape, element.element_type))
+        return stablehlo.complex(part, part)
+    zero = ir.FloatAttr.get(element, 0.0) if isinstance(element, ir.FloatType) else ir.IntegerAttr.get(element, 0)
+    return stablehlo.constant(ir.DenseElementsAttr.get_splat(value_type, zero))

@@ -1,0 +1,92 @@
+"""Makes one permute of a permute of a permute."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from hloverlap.passes import stream_annotations
+from hloverlap.passes.analysis.collectives import PERMUTE, mode_of, pairs_of
+from hloverlap.passes.analysis.permutes import compose, segments_with_permutes
+from hloverlap.passes.analysis.readiness import Segment
+from hloverlap.passes.analysis.symbols import Symbols
+from hloverlap.passes.base import Pass
+from hloverlap.passes.context import Context
+from hloverlap.passes.locations import describe
+
+
+@dataclasses.dataclass(frozen=True)
+class ComposePermutes(Pass):
+    """Where only permutes use a permute's result, each of them takes the data from where it first was.
+
+    One message instead of two, and never more data: a target that would have been sent zeros is sent nothing.
+    """
+
+    name = "compose-permutes"
+    summary = "Makes one permute of a permute of a permute."
+    example = """\
+before: %a = "stablehlo.collective_permute"(%x) <{… [[0, 1], [1, 2], [2, 3]] …}>
+        %b = "stablehlo.collective_permute"(%a) <{… [[0, 1], [1, 2], [2, 3]] …}>
+after:  %b = "stablehlo.collective_permute"(%x) <{… [[0, 2], [1, 3]] …}>"""
+    statistics: ClassVar[dict[str, str]] = {
+        "num-composed": "permutes that take their data from where another one took it",
+        "num-removed": "permutes that are gone because nothing needs them any more",
+    }
+
+    def run(self, op: ir.Operation, context: Context) -> None:
+        for segment in segments_with_permutes(Symbols(op), at_least=1):
+            self._segment(segment, context)
+
+    def _segment(self, segment: Segment, context: Context) -> None:
+        permutes = [op for op in segment.ops if op.name == PERMUTE]
+        takers: dict[ir.Value, list[ir.Operation]] = {}
+        for permute in permutes:
+            takers.setdefault(permute.operands[0], []).append(permute)
+        for inner in permutes:
+            outers = takers.get(inner.results[0], [])
+            if reason := self._objection(inner, outers):
+                context.remark(reason[0], f"Not joined to the next permute of its result: {reason[1]}.", inner)
+            elif outers:
+                for outer in outers:
+                    self._compose(inner, outer, context)
+                inner.erase()
+                self.count(context, "num-removed")
+
+    def _objection(self, inner: ir.Operation, outers: Sequence[ir.Operation]) -> tuple[str, str] | None:
+        """Why a permute is left, if there is one of its result at all; outers: those that stand in its segment."""
+        users = [use.owner.operation.name for use in inner.results[0].uses]
+        if PERMUTE not in users:
+            return None
+        if any(user != PERMUTE for user in users):
+            return "CMP002", "the result is used elsewhere too"
+        if len(outers) < len(users):
+            return "CMP003", "a barrier, a side effect or the edge of a region is in between"
+        if any(mode_of(outer) != mode_of(inner) for outer in outers):
+            return "CMP004", "one is among partitions, the other among replicas"
+        for op in (inner, *outers):
+            if carried := stream_annotations.carried(op):
+                return "CMP005", f"one of them carries the attribute {carried[0][0]}"
+        return None
+
+    def _compose(self, inner: ir.Operation, outer: ir.Operation, context: Context) -> None:
+        pairs = compose(pairs_of(inner), pairs_of(outer))
+        context.remark(
+            "CMP001",
+            f"Made one with {describe(inner)}, whose result it sent on: its pairs are now {_text(pairs)}.",
+            outer,
+        )
+        stream_annotations.strip_own(outer)
+        values = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+        outer.attributes["source_target_pairs"] = ir.DenseIntElementsAttr.get(values, context=outer.context)
+        outer.operands[0] = inner.operands[0]
+        outer.location = ir.Location.fused([inner.location, outer.location], context=outer.context)
+        self.count(context, "num-composed")
+
+
+def _text(pairs: Sequence[tuple[int, int]]) -> str:
+    shown = ", ".join(f"[{source}, {target}]" for source, target in pairs[:4])
+    return f"[{shown}{', …' * (len(pairs) > 4)}]"

@@ -1,0 +1,184 @@
+"""Makes one permute of several whose sources and targets are different devices."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Hashable, Mapping, Sequence
+from typing import ClassVar
+
+import numpy as np
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+
+from hloverlap.passes import by_device, stream_annotations
+from hloverlap.passes.analysis.collectives import PERMUTE, Collective
+from hloverlap.passes.analysis.device_ids import DeviceIds
+from hloverlap.passes.analysis.permutes import are_disjoint, segments_with_permutes
+from hloverlap.passes.analysis.readiness import Segment, reorder
+from hloverlap.passes.analysis.symbols import Symbols
+from hloverlap.passes.base import Pass
+from hloverlap.passes.context import Context
+from hloverlap.passes.locations import describe
+
+# A joined permute must be estimated to take at most this much of the time of those apart.
+_WORTH = 0.85
+
+# What a select moves, in bytes read and written once each, for a byte of its result.
+_SELECT = 1.5
+
+_Set = list[Collective]
+
+
+@dataclasses.dataclass(frozen=True)
+class JoinPartialPermutes(Pass):
+    """Each device sends what the permute would send in which it is a source; the result of each permute is the joined
+    one's on its targets, and zeros elsewhere. Only what is ready at the same time is joined, and only where the
+    transfers that are saved are estimated to take longer than the selects.
+    """
+
+    name = "join-partial-permutes"
+    summary = "Makes one permute of several that have different sources and different targets."
+    example = """\
+before: %a = "stablehlo.collective_permute"(%x) <{… [[0, 1]] …}>
+        %b = "stablehlo.collective_permute"(%y) <{… [[1, 0]] …}>
+after:  %c = stablehlo.select %from_1, %y, %x
+        %d = "stablehlo.collective_permute"(%c) <{… [[0, 1], [1, 0]] …}>
+        %a = stablehlo.select %to_1, %d, %zeros
+        %b = stablehlo.select %to_0, %d, %zeros"""
+    statistics: ClassVar[dict[str, str]] = {
+        "num-made": "permutes made of several",
+        "num-joined": "permutes that are now part of another one",
+        "num-declined": "partial permutes that were left as they are",
+    }
+
+    def run(self, op: ir.Operation, context: Context) -> None:
+        symbols = Symbols(op)
+        joiner = _Joiner(self, context, DeviceIds(op, symbols))
+        for segment in segments_with_permutes(symbols, at_least=2):
+            joiner.segment(segment)
+
+
+class _Joiner:
+    def __init__(self, options: JoinPartialPermutes, context: Context, ids: DeviceIds) -> None:
+        self._options = options
+        self._context = context
+        self._ids = ids
+        self._made: set[ir.Value] = set()
+
+    def segment(self, segment: Segment) -> None:
+        """Joins until nothing more can be: what is made of some may fit others."""
+        while True:
+            facts = {Collective.of(op): number for number, op in enumerate(segment.ops) if op.name == PERMUTE}
+            declined: dict[Collective, tuple[str, str]] = {}
+            sets = self._sets(facts, segment.heavy_levels(), declined)
+            joined = [part for part in sets if len(part) > 1]
+            if not joined:
+                break
+            reorder(segment, [[facts[fact] for fact in part] for part in joined])
+            for part in joined:
+                self._join(part)
+            segment = segment.again()
+        for (fact,) in sets:
+            declined[fact] = self._reason(fact, [other for (other,) in sets])
+        for fact, (code, reason) in declined.items():
+            if fact.op.results[0] not in self._made:
+                self._context.remark(code, f"Not joined with another one: {reason}.", fact.op)
+                self._options.count(self._context, "num-declined")
+
+    def _sets(
+        self, facts: Mapping[Collective, int], levels: Sequence[int], declined: dict[Collective, tuple[str, str]]
+    ) -> list[_Set]:
+        """All that can be joined at all, each in the first set that it fits.
+
+        Those of one level are independent, for a level counts permutes too; and making one of some of one level leaves
+        all levels as they are, so it never makes a cycle.
+        """
+        sets: dict[Hashable, list[_Set]] = {}
+        for fact, number in facts.items():
+            if not self._is_partial(fact):
+                continue
+            if reason := self._objection(fact):
+                declined[fact] = reason
+                continue
+            alike = sets.setdefault((fact.op.operands[0].type, fact.mode, levels[number]), [])
+            fitting = (part for part in alike if _fits(fact, part) and self._pays(fact, part))
+            if (part := next(fitting, None)) is not None:
+                part.append(fact)
+            else:
+                alike.append([fact])
+        return [part for alike in sets.values() for part in alike]
+
+    def _is_partial(self, fact: Collective) -> bool:
+        """Whether a permute leaves room for another, and anybody uses its result."""
+        count = self._ids.count(fact.mode)
+        has_users = next(iter(fact.op.results[0].uses), None) is not None
+        return bool(fact.pairs) and has_users and (not count or len(fact.pairs) < count)
+
+    def _objection(self, fact: Collective) -> tuple[str, str] | None:
+        value_type = fact.op.operands[0].type
+        if carried := stream_annotations.carried(fact.op):
+            return "JPP003", f"it carries the attribute {carried[0][0]}"
+        if not by_device.can_select(value_type) or not by_device.can_be_zero(value_type):
+            return "JPP004", f"no select of a {value_type} is known to keep every bit"
+        if objection := self._ids.objection(fact.op, fact.mode, fact.pairs):
+            return "JPP005", objection
+        return None
+
+    def _reason(self, fact: Collective, others: Sequence[Collective]) -> tuple[str, str]:
+        for other in others:
+            if other is not fact and fact.op.operands[0].type == other.op.operands[0].type and _fits(fact, [other]):
+                joined, apart = self._estimate([fact, other]), self._apart([fact, other])
+                name = self._context.target.name
+                if fact.mode == other.mode and joined > _WORTH * apart:
+                    text = f"with {describe(other.op)} it would take about {joined:.0f} us on {name}, apart {apart:.0f}"
+                    return "JPP006", f"{text} us"
+        return "JPP002", "none of its type that is ready at the same time has other sources and other targets"
+
+    def _pays(self, fact: Collective, part: _Set) -> bool:
+        return self._estimate([*part, fact]) <= _WORTH * (self._estimate(part) + self._apart([fact]))
+
+    def _estimate(self, part: _Set) -> float:
+        """Microseconds of one permute of all, and of the selects around it."""
+        target, topology = self._context.target, self._context.topology
+        selects = len({fact.op.operands[0] for fact in part}) - 1 + len(part) if len(part) > 1 else 0
+        return target.together(part, topology) + selects * _SELECT * part[0].bytes / target.copy
+
+    def _apart(self, part: _Set) -> float:
+        return self._context.target.apart(part, self._context.topology)
+
+    def _join(self, part: _Set) -> None:
+        """Puts one permute where the last of them stood. They stand side by side."""
+        joined, apart = self._estimate(part), self._apart(part)
+        others = f"{len(part) - 1} other" + "s" * (len(part) > 2)
+        gain = f"about {joined:.0f} us on {self._context.target.name} instead of {apart:.0f} us"
+        for fact in part:
+            self._context.remark("JPP001", f"Joined with {others} into one permute, {gain}.", fact.op)
+        mode, count = part[0].mode, self._ids.count(part[0].mode)
+        sources: dict[ir.Value, list[int]] = {}
+        for fact in part:
+            sources.setdefault(fact.op.operands[0], []).extend(source for source, _ in fact.pairs)
+        last = part[-1].op
+        location = ir.Location.fused([fact.op.location for fact in part], context=last.context)
+        with location, ir.InsertionPoint(last):
+            (sent, _), *more = sources.items()
+            for operand, ids in more:
+                sent = by_device.select(by_device.is_one_of(ids, mode, count), operand, sent)
+            permute = stablehlo.CollectivePermuteOp(
+                sent,
+                np.array(sorted(pair for fact in part for pair in fact.pairs), dtype=np.int64),
+                channel_handle=part[0].op.attributes.get("channel_handle", None),
+            ).operation
+            for fact in part:
+                targets = [target for _, target in fact.pairs]
+                condition = by_device.is_one_of(targets, mode, count)
+                value = by_device.select_or_zeros(condition, permute.results[0])
+                fact.op.results[0].replace_all_uses_with(value)
+        for fact in part:
+            fact.op.erase()
+        self._made.add(permute.results[0])
+        self._options.count(self._context, "num-made")
+        self._options.count(self._context, "num-joined", len(part))
+
+
+def _fits(fact: Collective, part: _Set) -> bool:
+    return all(are_disjoint(fact.pairs, held.pairs) for held in part)

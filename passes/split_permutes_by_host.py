@@ -1,0 +1,109 @@
+"""Makes two permutes of one that goes both inside the hosts and between them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+
+from hloverlap.passes import by_device, stream_annotations
+from hloverlap.passes.analysis.collectives import PERMUTE, Collective
+from hloverlap.passes.analysis.device_ids import DeviceIds
+from hloverlap.passes.analysis.permutes import segments_with_permutes
+from hloverlap.passes.analysis.symbols import Symbols
+from hloverlap.passes.base import Pass, option
+from hloverlap.passes.context import Context, PassError
+from hloverlap.passes.topology import Pair, Topology
+
+
+@dataclasses.dataclass(frozen=True)
+class SplitPermutesByHost(Pass):
+    """So that each half takes its own road: device to device inside a host, merged with others between hosts.
+
+    Both halves send the same value; a device takes the result of the half that it is a target of. It costs a select
+    and a launch, so it is worth while only for large data, and only if something is made of the halves.
+    """
+
+    name = "split-permutes-by-host"
+    summary = "Makes two permutes of one that goes both inside the hosts and between them."
+    example = """\
+before: %a = "stablehlo.collective_permute"(%x) <{… [[0, 1], [1, 2], [2, 3], [3, 0]] …}>     // 2 hosts of 2
+after:  %b = "stablehlo.collective_permute"(%x) <{… [[0, 1], [2, 3]] …}>
+        %c = "stablehlo.collective_permute"(%x) <{… [[1, 2], [3, 0]] …}>
+        %a = stablehlo.select %to_0_or_2, %c, %b"""
+    statistics: ClassVar[dict[str, str]] = {
+        "num-split": "permutes that are now two",
+        "num-declined": "permutes with both kinds of pairs that were left as they are",
+    }
+
+    min_bytes: int = option(0, "fewest bytes that a device sends in a permute worth splitting")
+
+    def run(self, op: ir.Operation, context: Context) -> None:
+        if self.min_bytes < 0:
+            raise PassError(f"min-bytes={self.min_bytes} is no size; give at least 0")
+        topology = context.topology
+        symbols = Symbols(op)
+        ids = DeviceIds(op, symbols)
+        for segment in segments_with_permutes(symbols, at_least=1):
+            for permute in [each for each in segment.ops if each.name == PERMUTE]:
+                if topology is None:
+                    context.remark(
+                        "SPH000",
+                        "No permute was split: without a topology no permute is known to cross hosts; give one, such "
+                        "as 2x4.",
+                    )
+                    return
+                self._permute(Collective.of(permute), topology, ids, context)
+
+    def _permute(self, fact: Collective, topology: Topology, ids: DeviceIds, context: Context) -> None:
+        crossing = [pair for pair in fact.canonical_pairs if topology.crosses(pair)]
+        staying = [pair for pair in fact.canonical_pairs if not topology.crosses(pair)]
+        if not crossing or all(source == target for source, target in staying):
+            return  # what a device sends to itself is no message
+        if reason := self._objection(fact, ids):
+            context.remark(reason[0], f"Not split by host: {reason[1]}.", fact.op)
+            self.count(context, "num-declined")
+            return
+        context.remark(
+            "SPH001",
+            f"Split: {_counted(staying)} inside the hosts and {_counted(crossing)} between them, {fact.bytes} bytes a "
+            "device.",
+            fact.op,
+        )
+        self.count(context, "num-split")
+        _split(fact, staying, crossing, ids.count(fact.mode))
+
+    def _objection(self, fact: Collective, ids: DeviceIds) -> tuple[str, str] | None:
+        value_type = fact.op.operands[0].type
+        if carried := stream_annotations.carried(fact.op):
+            return "SPH003", f"it carries the attribute {carried[0][0]}"
+        if not by_device.can_select(value_type):
+            return "SPH004", f"no select of a {value_type} is known to keep every bit"
+        if fact.bytes < self.min_bytes:
+            return "SPH002", f"a device sends {fact.bytes} bytes, fewer than min-bytes={self.min_bytes}"
+        if objection := ids.objection(fact.op, fact.mode, fact.pairs):
+            return "SPH005", objection
+        return None
+
+
+def _split(fact: Collective, staying: Sequence[Pair], crossing: Sequence[Pair], count: int) -> None:
+    channel = fact.op.attributes.get("channel_handle", None)
+    operand = fact.op.operands[0]
+    with fact.op.location, ir.InsertionPoint(fact.op):
+        inside, between = (
+            stablehlo.CollectivePermuteOp(operand, np.array(pairs, dtype=np.int64), channel_handle=channel).operation
+            for pairs in (staying, crossing)
+        )
+        is_crossing = by_device.is_one_of([target for _, target in crossing], fact.mode, count)
+        # A device that is no target of either gets the zeros of the one inside.
+        value = by_device.select(is_crossing, between.results[0], inside.results[0])
+    fact.op.results[0].replace_all_uses_with(value)
+    fact.op.erase()
+
+
+def _counted(pairs: Sequence[Pair]) -> str:
+    return f"{len(pairs)} pair" + "s" * (len(pairs) > 1)
