@@ -128,34 +128,36 @@ class _Merger:
         return True
 
     def _segment(self, segment: Segment, members: Set) -> None:
-        ways = ("concat", "group") if self._options.strategy == "auto" else (self._options.strategy,)
-        left, made = members, set[Collective]()
-        for way in ways:
-            place = self._by_fact(segment, range(len(segment.ops)))
-            left.sort(key=place.__getitem__)
-            kinds = self._kinds(way, left, self._by_fact(segment, segment.heavy_levels()))
-            once = [self._by_level(segment, kind) for kind in kinds]
-            for kind, levels_once in zip(kinds, once, strict=True):
+        left = members
+        if self._options.strategy == "auto":
+            for way in ("concat", "group"):
+                # What is ready at the same time is independent, and as sets go by that time they make no cycle.
+                sets = [part for kind in self._kinds(way, left, segment) for part in self._parts(way, kind)]
+                segment, left = self._merge_all(way, segment, sets, left)
+        else:
+            way = self._options.strategy
+            kinds = self._kinds(way, left, segment)
+            once = [self._by_level(segment, kind) for kind in kinds[:_MOST_KINDS]]
+            for kind, levels_once in zip(kinds, once, strict=False):
                 levels = self._by_level(segment, kind)
                 self._blame_cycles(levels_once, levels)
                 sets = [part for level in levels for part in self._parts(way, level)]
-                if sets:
-                    merged = {fact for part in sets for fact in part}
-                    left = [fact for fact in left if fact not in merged]
-                    number = self._by_fact(segment, range(len(segment.ops)))
-                    reorder(segment, [[number[fact] for fact in part] for part in sets])
-                    packed = [fact for part in sets if (fact := self._merge(way, part)) is not None]
-                    made.update(packed)
-                    left += packed  # what is packed can still go into a group
-                    segment = segment.again()
-        left = [fact for fact in left if fact not in made]
+                segment, left = self._merge_all(way, segment, sets, left)
+            for fact in (fact for kind in kinds[_MOST_KINDS:] for fact in kind):
+                self._why[fact] = "MCT012", f"there are more than {_MOST_KINDS} kinds of permutes in this block"
         for fact in left:
             self._decline(fact, *self._why.get(fact, ("MCT004", f"no other one {_ALIKE[self._options.strategy]}")))
 
-    def _by_fact(self, segment: Segment, values: Sequence[int]) -> dict[Collective, int]:
-        """Of a value for each op of the segment, those of the permutes to merge."""
-        facts = map(self._fact, segment.ops)
-        return {fact: value for fact, value in zip(facts, values, strict=True) if fact is not None}
+    def _merge_all(self, way: str, segment: Segment, sets: list[Set], left: Set) -> tuple[Segment, Set]:
+        """Merges each set; gives the segment as it then is, and those of `left` that are in no set."""
+        if not sets:
+            return segment, left
+        merged = {fact for part in sets for fact in part}
+        number = {fact: number for number, op in enumerate(segment.ops) if (fact := self._fact(op))}
+        reorder(segment, [[number[fact] for fact in part] for part in sets])
+        for part in sets:
+            self._merge(way, part)
+        return segment.again(), [fact for fact in left if fact not in merged]
 
     def _by_level(self, segment: Segment, kind: Set) -> list[Set]:
         """Permutes of one kind by how many of the kind lead to them; those of one level are independent."""
@@ -167,8 +169,10 @@ class _Merger:
             levels.setdefault(reached[number], []).append(fact)
         return [levels[level] for level in sorted(levels)]
 
-    def _kinds(self, way: str, members: Set, waits: dict[Collective, int]) -> list[Set]:
+    def _kinds(self, way: str, members: Set, segment: Segment) -> list[Set]:
         """Permutes that this way can merge as far as each by itself is concerned, of at least min-count each."""
+        auto = self._options.strategy == "auto"
+        waits = self._waits(segment) if auto else {}
         kinds: dict[Hashable, Set] = {}
         for fact in members:
             if way == "concat" and not can_pack(fact.op.operands[0].type):
@@ -177,14 +181,16 @@ class _Merger:
             key: tuple[Hashable, ...] = (fact.mode,)
             if way == "concat":
                 key += (fact.canonical_pairs, stream_annotations.carried(fact.op))
-            if self._options.strategy == "auto":
+            if auto:
                 key += (waits[fact],)  # one that is ready early is not held back for one that is ready late
-                self._why.setdefault(
-                    fact, ("MCT005", "no other one that it could be merged with is ready at the same time")
-                )
+                self._why.setdefault(fact, ("MCT005", "no other one that it could be merged with is ready with it"))
             kinds.setdefault(key, []).append(fact)
-        enough = [kind for kind in kinds.values() if len(kind) >= self._options.min_count]
-        return enough[:_MOST_KINDS]
+        return [kind for kind in kinds.values() if len(kind) >= self._options.min_count]
+
+    def _waits(self, segment: Segment) -> dict[Collective, int]:
+        """How many heavy ops each permute has to wait for, one after the other; permutes are heavy themselves."""
+        levels = zip(segment.ops, segment.heavy_levels(), strict=True)
+        return {fact: level for op, level in levels if (fact := self._fact(op))}
 
     def _blame_cycles(self, before: list[Set], after: list[Set]) -> None:
         """Those that were independent until other permutes were merged."""

@@ -31,7 +31,6 @@ class _Specializer:
         self._signatures: dict[Instance, Hashable] = {}
         self._variants: dict[str, dict[Hashable, str]] = {}
         self._last: dict[str, ir.Operation] = {}  # the newest variant: the next one goes behind it
-        self._new_names: set[str] = set()
         self._granted: dict[ir.Operation, Any] = {}
 
     def run(self, roots: Sequence[Instance]) -> dict[ir.Operation, Any]:
@@ -67,8 +66,7 @@ class _Specializer:
 
     def _copy(self, function: ir.Operation) -> ir.Operation:
         wish = f"{function.attributes['sym_name'].value}_streams"
-        name = self._symbols.unused(wish, self._new_names)
-        self._new_names.add(name)
+        name = self._symbols.unused(wish)
         copy = function.clone(ip=ir.InsertionPoint(function)).operation
         copy.move_after(self._last[function.attributes["sym_name"].value])
         copy.attributes["sym_name"] = ir.StringAttr.get(name, function.context)

@@ -11,6 +11,8 @@ class Symbols:
     """functions: symbol name -> func.func, in module order."""
 
     def __init__(self, module: ir.Operation) -> None:
+        self._given: set[str] = set()
+        self._numbers: dict[str, int] = {}  # the next one to try for a wish
         self.functions: dict[str, ir.Operation] = {
             op.operation.attributes["sym_name"].value: op.operation
             for op in module.regions[0].blocks[0].operations
@@ -40,10 +42,11 @@ class Symbols:
             self.functions[function].walk(visit)
         return found
 
-    def unused(self, wish: str, taken: set[str] | None = None) -> str:
-        """`wish`, or `wish_0`, `wish_1` … : the first that is no function's name and not in `taken`."""
-        taken = taken or set()
-        name, number = wish, 0
-        while name in self.functions or name in taken:
-            name, number = f"{wish}_{number}", number + 1
+    def unused(self, wish: str) -> str:
+        """`wish`, or `wish_0`, `wish_1` … : the first that no function has and that was not given out before."""
+        name = wish
+        while name in self.functions or name in self._given:
+            number = self._numbers.get(wish, 0)
+            name, self._numbers[wish] = f"{wish}_{number}", number + 1
+        self._given.add(name)
         return name

@@ -60,7 +60,7 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
 // ON-GLOO: collective_permute
 // ON-GLOO: dot_general
 // ON-GLOO: collective_permute
-// GLOO: remark: MCT005: Not merged: no other one that it could be merged with is ready at the same time.
+// GLOO: remark: MCT005: Not merged: no other one that it could be merged with is ready with it.
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @ready_at_different_times(%arg0: tensor<8x8xf32>, %arg1: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
     %0 = "stablehlo.collective_permute"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>}> : (tensor<8x8xf32>) -> tensor<8x8xf32>
