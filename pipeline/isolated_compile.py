@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import sys
 
 from hloverlap.pipeline.compile_child import REFUSED
@@ -56,8 +57,8 @@ class Dump:
 class Failure:
     """No program came out.
 
-    kind: ``aborted`` (a CHECK ended the process), ``refused`` (XLA returned an error), ``killed`` (by a signal that is
-    no abort, as the kernel does when memory runs out), ``timeout``, ``unavailable`` (no compiler to ask) or ``request``
+    kind: ``aborted`` (a CHECK or a crash ended the process), ``refused`` (XLA returned an error), ``killed`` (from
+    outside, as the kernel does when memory runs out), ``timeout``, ``unavailable`` (no compiler to ask) or ``request``
     (an option or a target that XLA does not take).
     message: XLA's words, one line.
     """
@@ -114,7 +115,7 @@ def _run_child(folder: pathlib.Path, time_limit: float, request: Request) -> tup
             status = None
         finally:
             if child.poll() is None:
-                os.killpg(child.pid, 9)
+                os.killpg(child.pid, signal.SIGKILL)
                 child.wait()
         stderr.seek(0)
         return status, stderr.read()
@@ -132,18 +133,22 @@ def _refusal(text: str) -> Failure:
 
 
 def _crash(status: int, stderr: str) -> Failure:
-    """An abort carries the text of the check that failed; a Python traceback its last line."""
-    checks = [match[1] for match in re.finditer(r"^F\d{4} [^\]]*\] (.*)$", stderr, re.MULTILINE)]
-    if checks:
-        return Failure("aborted", checks[0].strip())
-    lines = [line for line in stderr.splitlines() if line.strip()]
-    last = lines[-1].strip() if lines else ""
+    """A process that ended without an answer: the text of the check that failed, or the signal, or its last line."""
+    if "Can't find libdevice" in stderr:
+        return Failure("unavailable", f"XLA:GPU has no CUDA compiler files to work with; {GPU_EXTRA}")
+    check = re.search(r"^F\d{4} [^\]]*\] (.*)$", stderr, re.MULTILINE)
+    if check:
+        return Failure("aborted", check[1].strip())
     if status < 0:
-        kind = "aborted" if status == -6 else "killed"
-        return Failure(kind, last if kind == "aborted" and last else f"ended by signal {-status}")
+        name = signal.Signals(-status).name
+        if status == -signal.SIGKILL:
+            return Failure("killed", f"{name}, as when memory runs out")
+        return Failure("killed" if status == -signal.SIGTERM else "aborted", f"{name}, without a word")
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    last = lines[-1] if lines else f"exit status {status}"
     if "No module named 'jax" in last:
         return Failure("unavailable", f"{last}; {GPU_EXTRA}")
-    return Failure("aborted", last or f"exit status {status}")
+    return Failure("aborted", last)
 
 
 def _read_dump(folder: pathlib.Path) -> Dump | Failure:

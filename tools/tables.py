@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import shutil
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,12 +22,16 @@ def layout(table: Table, decorated: bool = False) -> str:
             return _rich(table)
         except ImportError:
             pass
-    widths = [max(len(cell) for cell in column) for column in zip(table.head, *table.rows, strict=True)]
+    widths = _widths(table)
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in (table.head, *table.rows)
     ]
     return "\n".join(lines)
+
+
+def _widths(table: Table) -> list[int]:
+    return [max(len(cell) for cell in column) for column in zip(table.head, *table.rows, strict=True)]
 
 
 def _rich(table: Table) -> str:
@@ -38,6 +43,8 @@ def _rich(table: Table) -> str:
     for row in table.rows:
         drawn.add_row(*row)
     buffer = io.StringIO()
-    console = Console(file=buffer, force_terminal=True, highlight=False, markup=False)
+    natural = sum(_widths(table)) + 3 * len(table.head)  # a narrower terminal wraps lines rather than lose cells
+    width = max(natural, shutil.get_terminal_size().columns)
+    console = Console(file=buffer, force_terminal=True, highlight=False, markup=False, width=width)
     console.print(drawn)
     return buffer.getvalue().rstrip("\n")
