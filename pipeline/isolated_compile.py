@@ -9,13 +9,19 @@ import pathlib
 import re
 import signal
 import sys
+from typing import TYPE_CHECKING
 
 from hloverlap.pipeline.compile_child import REFUSED
+
+if TYPE_CHECKING:
+    import subprocess
 
 TIME_LIMIT = 300.0  # seconds for one compile; the corpus takes 2 to 20
 GPU_EXTRA = "install the gpu extra: pip install 'hloverlap[gpu]' (jax[cuda13-local] and nvidia-cuda-nvcc)"
 
 _IS_REQUEST = re.compile(r"No such compile option|[Oo]ption.*is not a valid|[Ff]ailed to parse|[Cc]ould not parse")
+
+_running: set[subprocess.Popen[bytes]] = set()
 
 Option = tuple[str, int | bool | str]
 
@@ -109,16 +115,28 @@ def _run_child(folder: pathlib.Path, time_limit: float, request: Request) -> tup
             env=environment,
             start_new_session=True,  # so that ptxas and its like end with it
         )
+        _running.add(child)
         try:
             status: int | None = child.wait(time_limit)
         except subprocess.TimeoutExpired:
             status = None
         finally:
-            if child.poll() is None:
-                os.killpg(child.pid, signal.SIGKILL)
-                child.wait()
+            _kill(child)
+            _running.discard(child)
         stderr.seek(0)
         return status, stderr.read()
+
+
+def stop_all() -> None:
+    """Ends every compile of this process, for when the user has had enough; each comes back as ``killed``."""
+    for child in list(_running):
+        _kill(child)
+
+
+def _kill(child: subprocess.Popen[bytes]) -> None:
+    if child.poll() is None:
+        os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
 
 
 def _refusal(text: str) -> Failure:

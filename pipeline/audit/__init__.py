@@ -21,7 +21,7 @@ from hloverlap.pipeline.audit.program import Outcome
 from hloverlap.pipeline.audit.tags import CollectiveOp, Tagged
 from hloverlap.pipeline.audit.verdict import Totals, Verdict
 from hloverlap.pipeline.isolated_compile import TIME_LIMIT, Failure, Request
-from hloverlap.pipeline.targets import Target
+from hloverlap.pipeline.targets import LOCAL, Target
 
 Progress = Callable[[int, int], None]
 
@@ -35,6 +35,7 @@ class Setting:
     """What to compile for, and how.
 
     topology: as `topology.xla_topology` takes it, None for one host. time_limit: seconds for one compile.
+    use_cache: whether answers are taken from the disk and kept there; never for the GPU that happens to be here.
     """
 
     target: Target
@@ -97,6 +98,8 @@ def audit(subject: Subject, setting: Setting) -> Audit:
 def compare(before: Subject, after: Subject, setting: Setting) -> Comparison:
     """Audits two modules, compiled side by side. Raises ValueError (topology, options, target), UnavailableError."""
     first, second = audit_all([before, after], setting)
+    # Who compares has a pass at work already, and need not be told that there is one.
+    second = dataclasses.replace(second, hints=tuple(hint for hint in second.hints if hint.code != hints.USE_OVERLAP))
     return Comparison(first, second, verdict.judge(first.totals, second.totals))
 
 
@@ -107,7 +110,7 @@ def audit_all(subjects: Sequence[Subject], setting: Setting) -> list[Audit]:
     """
     tagged = [tags.tag(subject.module) for subject in subjects]
     requests = [_request(each, subject, setting) for each, subject in zip(tagged, subjects, strict=True)]
-    outcomes = program.outcomes(requests, setting.time_limit, setting.use_cache, setting.progress)
+    outcomes = _outcomes(requests, setting)
     for outcome in outcomes:
         if isinstance(outcome, Failure) and outcome.kind == "unavailable":
             raise UnavailableError(outcome.message)
@@ -143,11 +146,16 @@ def try_hints(subject: Subject, found: Audit, setting: Setting) -> list[Trial]:
         _request(tagged, dataclasses.replace(subject, options={**subject.options, **options}), setting)
         for _, options in wishes
     ]
-    outcomes = program.outcomes(requests, setting.time_limit, setting.use_cache, setting.progress)
+    outcomes = _outcomes(requests, setting)
     return [
         Trial(code, options, verdict.totals(outcome), outcome if isinstance(outcome, Failure) else None)
         for (code, options), outcome in zip(wishes, outcomes, strict=True)
     ]
+
+
+def _outcomes(requests: Sequence[Request], setting: Setting) -> list[Outcome]:
+    use_cache = setting.use_cache and setting.target.name != LOCAL
+    return program.outcomes(requests, setting.time_limit, use_cache, setting.progress)
 
 
 def _request(tagged: Tagged, subject: Subject, setting: Setting) -> Request:

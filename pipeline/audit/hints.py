@@ -14,6 +14,7 @@ from hloverlap.pipeline.isolated_compile import Option
 
 COMBINE_THRESHOLD = "xla_gpu_collective_permute_combine_threshold_bytes"
 DOT_MERGER = "xla_gpu_dot_merger_threshold_mb"
+USE_OVERLAP = "HLA107"
 PERMUTE_MODE = "xla_gpu_collective_permute_mode"
 
 
@@ -119,4 +120,4 @@ def _streams(launches: Sequence[Launch]) -> list[Hint]:
     )
     if not ids:
         return []
-    return [Hint("HLA107", "hlo-opt --overlap gives independent collectives streams of their own", (), ids)]
+    return [Hint(USE_OVERLAP, "hlo-opt --overlap gives independent collectives streams of their own", (), ids)]

@@ -11,7 +11,7 @@ from hloverlap.pipeline.audit import cache
 from hloverlap.pipeline.audit.launches import Launch, find_launches
 from hloverlap.pipeline.audit.reasons import IN_TURN, with_reasons
 from hloverlap.pipeline.hlo_text import parse_module
-from hloverlap.pipeline.isolated_compile import TIME_LIMIT, Dump, Failure, Request, compile_module, workers
+from hloverlap.pipeline.isolated_compile import TIME_LIMIT, Dump, Failure, Request, compile_module, stop_all, workers
 from hloverlap.pipeline.thunks import parse_thunks, schedule_as_thunks
 
 _MEMORY = re.compile(r"Total bytes(?: used)?: (\d+)")
@@ -60,15 +60,18 @@ def outcomes(
             cache.write(name, _store(outcome))
         return name, outcome
 
-    if len(missing) == 1:
-        found.update(map(solve, missing.items()))
-    elif missing:
-        from concurrent.futures import ThreadPoolExecutor
+    if missing:
+        from concurrent.futures import ThreadPoolExecutor  # an answer from the cache does without
 
         with ThreadPoolExecutor(max_workers=workers()) as pool:
-            for done, (name, outcome) in enumerate(pool.map(solve, missing.items()), 1):
-                found[name] = outcome
-                report(done, len(missing))
+            try:
+                for done, (name, outcome) in enumerate(pool.map(solve, missing.items()), 1):
+                    found[name] = outcome
+                    report(done, len(missing))
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                stop_all()
+                raise
     return [found[name] for name in names]
 
 

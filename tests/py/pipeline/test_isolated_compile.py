@@ -4,6 +4,8 @@ import pathlib
 import stat
 import sys
 import textwrap
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -119,3 +121,13 @@ def test_the_users_xla_flags_do_not_count(child: pathlib.Path, monkeypatch: pyte
     """
     found = outcome(child, body)
     assert found == Failure("refused", "['--xla_force_host_platform_device_count=1', None, 'cpu']")
+
+
+def test_compiles_end_when_the_user_has_had_enough(child: pathlib.Path) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        compiling = pool.submit(outcome, child, 'print("started", file=sys.stderr, flush=True)\ntime.sleep(60)')
+        while not isolated_compile._running:
+            time.sleep(0.01)
+        isolated_compile.stop_all()
+        assert compiling.result(10) == Failure("killed", "SIGKILL, as when memory runs out")
+    assert not isolated_compile._running
