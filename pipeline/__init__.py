@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hloverlap.pipeline.jitting.records import Entry, PartitionerPermutes, Record, clear_records, records
     from hloverlap.pipeline.reading import ReadError
     from hloverlap.pipeline.running import Result, run
+    from hloverlap.pipeline.transfers.placing import device_put
 
 _HOME = {
     "Entry": "jitting.records",
@@ -28,6 +29,7 @@ _HOME = {
     "Result": "running",
     "clear_records": "jitting.records",
     "compile": "compiling",
+    "device_put": "transfers.placing",
     "enabled": "jitting.interface",
     "install": "jitting.interface",
     "jit": "jitting.interface",
@@ -48,6 +50,7 @@ __all__ = [
     "Result",
     "clear_records",
     "compile",
+    "device_put",
     "enabled",
     "install",
     "jit",
