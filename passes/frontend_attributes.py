@@ -23,7 +23,15 @@ def read(op: ir.Operation) -> dict[str, str]:
     found = attributes[KEY]
     if not isinstance(found, ir.DictAttr):
         return {}
-    return {item.name: item.attr.value for item in found if isinstance(item.attr, ir.StringAttr)}
+    return {item.name: _text(item.attr) for item in found if isinstance(item.attr, ir.StringAttr)}
+
+
+def _text(attribute: ir.StringAttr) -> str:
+    """The string; the bindings raise for an empty one that was read from bytecode."""
+    try:
+        return str(attribute.value)
+    except RuntimeError:
+        return ""
 
 
 def update(op: ir.Operation, values: Mapping[str, str | None]) -> bool:

@@ -8,6 +8,13 @@ os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_p
 
 import pytest
 
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("random tests")
+    group.addoption("--examples", type=int, default=40, help="how many random modules, or damaged inputs, to try")
+    group.addoption("--seed", type=int, default=0, help="which ones")
+
+
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 
 

@@ -1,0 +1,104 @@
+"""A process that runs hlo-opt again and again: starting one for each of thousands of inputs would take hours.
+
+    python -m generation.command_worker FOLDER
+
+Each line of stdin is a JSON object: ``argv``, and ``out``, the file that may come out. The answer is a line of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+class CommandWorker:
+    """Such a process, started again when it died or was late."""
+
+    def __init__(self, folder: pathlib.Path, time_limit: float) -> None:
+        self._folder = folder
+        self._time_limit = time_limit
+        self._process: subprocess.Popen[str] | None = None
+
+    def run(self, argv: list[str], out: pathlib.Path) -> dict[str, Any]:
+        """status, stderr, wrote, seconds and peak (bytes by which the largest process grew); or died: how."""
+        if self._process is None:
+            environment = os.environ | {"PYTHONPATH": str(HERE.parent), "JAX_PLATFORMS": "cpu"}
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "generation.command_worker", str(self._folder)],
+                env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            )  # fmt: skip
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        timer = threading.Timer(self._time_limit, process.kill)
+        timer.start()
+        try:
+            process.stdin.write(json.dumps({"argv": argv, "out": str(out)}) + "\n")
+            process.stdin.flush()
+            line = process.stdout.readline()
+        finally:
+            timer.cancel()
+        if line:
+            answer: dict[str, Any] = json.loads(line)
+            return answer
+        status = process.wait()
+        self._process = None
+        return {"died": f"no answer within {self._time_limit:g} s" if status == -9 else f"ended with status {status}"}
+
+    def close(self) -> None:
+        """Ends the process."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+
+def main(folder: pathlib.Path) -> None:
+    """Answers until stdin ends. What hlo-opt and the libraries under it write goes to files."""
+    answers = os.fdopen(os.dup(1), "w")
+    stdout, stderr = (os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_TRUNC) for name in ("stdout", "stderr"))
+    os.dup2(stdout, 1)
+    os.dup2(stderr, 2)
+    for line in sys.stdin:
+        request = json.loads(line)
+        for descriptor in (stdout, stderr):
+            os.ftruncate(descriptor, 0)
+            os.lseek(descriptor, 0, os.SEEK_SET)
+        print(json.dumps(_run(request["argv"], folder, pathlib.Path(request["out"]))), file=answers, flush=True)
+
+
+def _run(argv: list[str], folder: pathlib.Path, out: pathlib.Path) -> dict[str, Any]:
+    import traceback
+
+    from hloverlap.tools.hlo_opt import main as hlo_opt
+
+    before, start = _peak(), time.monotonic()
+    try:
+        status = hlo_opt(argv)
+    except BaseException:  # it is what the test looks for
+        traceback.print_exc()
+        status = -1
+    seconds = time.monotonic() - start
+    sys.stderr.flush()
+    said = (folder / "stderr").read_bytes().decode("utf-8", "replace")
+    return {
+        "status": status, "stderr": said, "wrote": out.exists(), "seconds": seconds, "peak": _peak() - before,
+    }  # fmt: skip
+
+
+def _peak() -> int:
+    """Bytes of the largest that this process or a child of it ever was."""
+    usage = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return 1024 * max(usage)
+
+
+if __name__ == "__main__":
+    main(pathlib.Path(sys.argv[1]))
