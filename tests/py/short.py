@@ -9,10 +9,11 @@ TYPE = "tensor<8xf32>"
 
 def permute(result: str, operand: str, pairs: Sequence[Sequence[int]], element: str = TYPE) -> str:
     """One line with a permute in partition mode."""
+    dense = [list(pair) for pair in pairs] or ""
     return (
         f'{result} = "stablehlo.collective_permute"({operand}) <{{'
         "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, "
-        f"source_target_pairs = dense<{[list(pair) for pair in pairs]}> : tensor<{len(pairs)}x2xi64>}}> : "
+        f"source_target_pairs = dense<{dense}> : tensor<{len(pairs)}x2xi64>}}> : "
         f"({element}) -> {element}"
     )
 
