@@ -80,8 +80,8 @@ def write_whole(data: bytes, path: str) -> None:
 def _replace(target: str, data: bytes, existing: os.stat_result | None) -> None:
     """Writes beside the target, then takes its name."""
     temporary = os.path.join(os.path.dirname(target), f".hlo-opt-{os.urandom(6).hex()}.tmp")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
         with os.fdopen(descriptor, "wb") as file:
             if existing is not None:
                 os.chmod(temporary, stat.S_IMODE(existing.st_mode))
@@ -89,7 +89,7 @@ def _replace(target: str, data: bytes, existing: os.stat_result | None) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)
-    except BaseException:  # also when the user interrupts
+    except BaseException:  # also when the user or a signal interrupts
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
@@ -106,7 +106,8 @@ def _write_stdout(data: bytes) -> None:
         # Otherwise the interpreter tries again at its end, and complains.
         with contextlib.suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:
             os.dup2(nowhere.fileno(), sys.stdout.fileno())
-        raise WriteError(f"<stdout>: cannot be written: {error.strerror or error}") from None
+        reason = "its reader is gone" if isinstance(error, BrokenPipeError) else error.strerror or error
+        raise WriteError(f"<stdout>: cannot be written: {reason}") from None
 
 
 def _text(module: ir.Module, debuginfo: bool, elide_larger_than: int | None) -> bytes:

@@ -18,9 +18,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         status = _main(arguments.parse(sys.argv[1:] if argv is None else argv))
         sys.stdout.flush()
         return status
-    except BrokenPipeError:  # the reader has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except BrokenPipeError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python tries again at its end
+        return _fail("<stdout>: cannot be written: its reader is gone", error)
     except UsageError as error:
         return _fail(f"{error} (see hlo-opt --help)", error)
     except KeyboardInterrupt:
@@ -46,9 +46,7 @@ def _main(given: Arguments) -> int:
 
     try:
         return Optimizer(given).run()
-    except WriteError as error:
-        return 0 if isinstance(error.__context__, BrokenPipeError) else _fail(str(error), error)
-    except (PipelineError, ReadError) as error:
+    except (PipelineError, ReadError, WriteError) as error:
         return _fail(str(error), error)
 
 

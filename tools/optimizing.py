@@ -16,7 +16,7 @@ from hloverlap.pipeline.diagnostics import Diagnostic
 from hloverlap.pipeline.dialects import make_context
 from hloverlap.pipeline.errors import PipelineError
 from hloverlap.pipeline.reading import ReadError, Source
-from hloverlap.tools import arguments
+from hloverlap.tools import arguments, interrupting
 from hloverlap.tools.arguments import Arguments, UsageError
 
 FINE, FAILURE, DIFFERENCE = 0, 1, 3
@@ -64,7 +64,8 @@ class Optimizer:
                 return DIFFERENCE
             outputs.append(output)
         self._report()
-        writing.write_whole(b"// -----\n".join(outputs), self.given["o"] or "-")
+        with interrupting.cleaning_up():
+            writing.write_whole(b"// -----\n".join(outputs), self.given["o"] or "-")
         return FINE
 
     def _sources(self) -> Iterable[Source]:

@@ -84,20 +84,6 @@ def test_a_difference_found_by_check_is_3(orchestra, tmp_path, capfd):
     assert "check: different: " in capfd.readouterr().err
 
 
-def test_a_reader_who_leaves_is_no_error(samples):
-    command = subprocess.Popen([HLO_OPT, samples / "ring_matmul.mlir"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    command.stdout.close()
-    assert command.stderr.read() == b""
-    assert command.wait() == 0
-
-
-def test_a_reader_of_the_list_who_leaves_is_no_error():
-    command = subprocess.Popen([HLO_OPT, "--list-passes"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    command.stdout.close()
-    assert command.stderr.read() == b""
-    assert command.wait() == 0
-
-
 def test_a_full_disk_is_an_error(one_op):
     with open("/dev/full", "wb") as full:
         done = subprocess.run([HLO_OPT, one_op], stdout=full, stderr=subprocess.PIPE)
