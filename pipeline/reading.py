@@ -78,7 +78,7 @@ def signature_of(module: ir.Module) -> str:
     """The type of @main, without attributes; "" when there is none."""
     for op in module.body:
         attributes = op.operation.attributes
-        if "function_type" in attributes and ir.StringAttr(attributes["sym_name"]).value == "main":
+        if op.operation.name == "func.func" and ir.StringAttr(attributes["sym_name"]).value == "main":
             return str(attributes["function_type"])
     return ""
 
