@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import builtins
+import importlib.abc
 import importlib.machinery
+import importlib.util
 import io
 import os
-import runpy
 import sys
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 
 class NotFoundError(Exception):
@@ -35,20 +38,18 @@ class Program:
 
 def script(path: str) -> Program:
     """A Python file. Raises NotFoundError."""
+    full = os.path.abspath(path)
     try:
-        with io.open_code(os.path.abspath(path)) as file:
+        with io.open_code(full) as file:
             source = file.read()
     except OSError as error:
         raise NotFoundError(f"can't open '{path}': {error.strerror}") from None
-    full = os.path.abspath(path)
 
     def execute() -> None:
-        main = types.ModuleType("__main__")
-        main.__file__ = full
-        main.__loader__ = importlib.machinery.SourceFileLoader("__main__", full)
-        vars(main)["__cached__"] = None
-        sys.modules["__main__"] = main
-        exec(compile(source, full, "exec", dont_inherit=True), vars(main))
+        loader = importlib.machinery.SourceFileLoader("__main__", full)
+        names = {"__file__": full, "__cached__": None, "__loader__": loader, "__package__": None, "__spec__": None}
+        main = _become_main(names)
+        exec(compile(source, full, "exec", dont_inherit=True), main)
 
     return Program(path, os.path.dirname(os.path.realpath(path)), execute)
 
@@ -57,21 +58,46 @@ def module(name: str) -> Program:
     """A module, or a package with a ``__main__``. NotFoundError comes when it is run."""
 
     def execute() -> None:
-        try:
-            runpy.run_module(name, run_name="__main__", alter_sys=True)
-        except ImportError as error:
-            if _raised_in(error) == "runpy":
-                raise NotFoundError(str(error)) from None
-            raise
+        spec = _find(name)
+        assert spec.loader is not None
+        code = spec.loader.get_code(spec.name) if isinstance(spec.loader, importlib.abc.InspectLoader) else None
+        if code is None:
+            raise NotFoundError(f"No code object available for {spec.name}")
+        sys.argv[0] = str(spec.origin)
+        names = {
+            "__file__": spec.origin,
+            "__cached__": spec.cached,
+            "__loader__": spec.loader,
+            "__package__": spec.parent,
+            "__spec__": spec,
+        }
+        exec(code, _become_main(names))
 
-    return Program(name, os.getcwd(), execute)
+    return Program("-m", os.getcwd(), execute)
 
 
-def _raised_in(error: BaseException) -> str:
-    frame, trace = "", error.__traceback__
-    while trace is not None:
-        frame, trace = trace.tb_frame.f_globals.get("__name__", ""), trace.tb_next
-    return frame
+def _find(name: str) -> importlib.machinery.ModuleSpec:
+    """The spec of the module that stands for `name`. Raises NotFoundError with Python's own words."""
+    try:
+        spec = importlib.util.find_spec(name)
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        said = f"{type(error).__name__}: {error}"
+        raise NotFoundError(f"Error while finding module specification for {name!r} ({said})") from None
+    if spec is None:
+        raise NotFoundError(f"No module named {name}")
+    if spec.submodule_search_locations is None:
+        return spec
+    try:
+        return _find(f"{name}.__main__")
+    except NotFoundError as error:
+        raise NotFoundError(f"{error}; {name!r} is a package and cannot be directly executed") from None
+
+
+def _become_main(names: Mapping[str, Any]) -> dict[str, Any]:
+    """The names of a new ``__main__``."""
+    main = sys.modules["__main__"] = types.ModuleType("__main__")
+    vars(main).update(names, __annotations__={}, __builtins__=builtins)
+    return vars(main)
 
 
 def _excepthook(kind: type[BaseException], error: BaseException, trace: types.TracebackType | None) -> None:

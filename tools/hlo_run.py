@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import atexit
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
@@ -55,12 +56,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         partitioner_permutes=given.partitioner,
     )
     # At exit: after the program's threads and its own exit functions, whatever ended it.
-    atexit.register(_summarize, given.summary, given.output and os.path.abspath(given.output), state)
+    output = given.output and os.path.abspath(given.output)
+    atexit.register(_finish, given.summary, output, state)
     try:
         program.run(given.arguments)
     except as_main.NotFoundError as error:
-        atexit.unregister(_summarize)
+        atexit.unregister(_finish)
         return _fail(str(error))
+    except KeyboardInterrupt:
+        state.interrupted = True
+        raise
     return 0
 
 
@@ -83,10 +88,17 @@ def _refusal(pipeline: str, topology: str | None) -> str:
     return tried.stderr.strip().removeprefix("hlo-opt: error: ") if tried.returncode else ""
 
 
-def _summarize(form: str, path: str | None, state: State) -> None:
+def _finish(form: str, path: str | None, state: State) -> None:
+    """The last that this process does."""
     from hloverlap.tools import run_summary
 
     run_summary.show(form, path, state)
+    if state.interrupted:
+        # Python ends by the signal then, but forgets that when it runs more code at exit, as here.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
 
 
 def _parse(argv: Sequence[str]) -> argparse.Namespace:

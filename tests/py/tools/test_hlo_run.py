@@ -1,0 +1,248 @@
+"""hlo-run runs a program as Python itself does, and says at the end what was rewritten."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+
+import pytest
+
+TRAINING = pathlib.Path(__file__).resolve().parents[3] / "tools" / "samples" / "training"
+ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith(("XLA_", "JAX_", "PYTHON"))}
+EIGHT = {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_force_host_platform_device_count=8"}
+
+# What a program can see of how it was started.
+PROBE = """
+import json, os, sys
+import __main__
+assert __main__.__dict__ is globals()
+path = os.path.realpath(sys.path[0])
+print(json.dumps([sys.argv, __name__, __file__, __package__, __spec__ and __spec__.name, path, sorted(globals())]))
+print(json.dumps([name in sys.modules for name in ("jax", "jaxlib", "numpy")]))
+"""
+
+JAX_PROGRAM = """
+import os
+os.environ["JAX_PLATFORMS"] = "cpu"
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
+import jax, numpy as np
+from jax.sharding import Mesh, PartitionSpec as P
+
+def exchange(x):
+    def local(x):
+        up = jax.lax.ppermute(x, "x", [(i, (i + 1) % 4) for i in range(4)])
+        down = jax.lax.ppermute(x, "x", [(i, (i - 1) % 4) for i in range(4)])
+        return x * 2 + up - down
+    return jax.shard_map(local, mesh=Mesh(jax.devices(), "x"), in_specs=P("x"), out_specs=P("x"))(x)
+
+print(np.asarray(jax.jit(exchange)(np.arange(8.0, dtype=np.float32))).tolist())
+"""
+
+
+def hlo_run(*arguments: str | pathlib.Path, **options: object) -> subprocess.CompletedProcess[str]:
+    """The command as the console script starts it: sys.path[0] is that of the script's own folder."""
+    command = [str(pathlib.Path(sys.executable).parent / "hlo-run"), *map(str, arguments)]
+    return run(command, **options)
+
+
+def run(command: list[str], **options: object) -> subprocess.CompletedProcess[str]:
+    """A command with output caught, in an environment without settings for jax but those given as `env`."""
+    options["env"] = ENVIRONMENT | dict(options.get("env", {}))  # type: ignore[call-overload]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload]
+
+
+@pytest.fixture
+def program(tmp_path: pathlib.Path) -> pathlib.Path:
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    return folder / "program.py"
+
+
+def test_a_script_sees_what_it_sees_under_python(program: pathlib.Path) -> None:
+    program.write_text(PROBE)
+    for path in (program, pathlib.Path(os.path.relpath(program, program.parent.parent))):
+        arguments = [str(path), "-o", "x", "--summary=json", "--", "y"]
+        expected = run([sys.executable, *arguments], cwd=program.parent.parent)
+        seen = hlo_run(*arguments, cwd=program.parent.parent)
+        assert seen.stdout == expected.stdout
+        assert seen.returncode == 0
+        assert seen.stderr == "hlo-run: the program did not import jax\n"
+
+
+def test_a_module_sees_what_it_sees_under_python(program: pathlib.Path) -> None:
+    package = program.parent / "package"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    for name in ("__main__", "inner"):
+        (package / f"{name}.py").write_text(PROBE)
+    for name in ("package", "package.inner"):
+        expected = run([sys.executable, "-m", name, "-m", "--topology=1x1"], cwd=program.parent)
+        seen = hlo_run("-m", name, "-m", "--topology=1x1", cwd=program.parent)
+        assert seen.stdout == expected.stdout
+        assert seen.returncode == 0
+
+
+def test_the_environment_is_the_programs_until_it_imports_jax(program: pathlib.Path) -> None:
+    program.write_text(JAX_PROGRAM)  # sets XLA_FLAGS itself
+    plain, seen = run([sys.executable, str(program)]), hlo_run(program)
+    assert seen.stdout == plain.stdout
+    assert "exchange" in seen.stderr
+    noise = [line for line in plain.stderr.splitlines() if line not in seen.stderr]
+    assert not noise
+    assert seen.stderr.startswith(plain.stderr + "hlo-run: 1 of")  # no log lines of XLA's that were not there
+
+
+@pytest.mark.parametrize(
+    ("ending", "status", "stderr"),
+    [
+        ("sys.exit(3)", 3, "hlo-run: the program did not import jax\n"),
+        ("sys.exit()", 0, "hlo-run: the program did not import jax\n"),
+        ("sys.exit('no luck')", 1, "no luck\nhlo-run: the program did not import jax\n"),
+        ("os._exit(4)", 4, ""),
+        ("os.kill(os.getpid(), 2)", -signal.SIGINT, None),
+        ("threading.Thread(target=lambda: print('late')).start()", 0, "hlo-run: the program did not import jax\n"),
+    ],
+)
+def test_the_exit_status_is_the_programs(program: pathlib.Path, ending: str, status: int, stderr: str | None) -> None:
+    program.write_text(f"import os, sys, threading\n{ending}\n")
+    plain, seen = run([sys.executable, str(program)]), hlo_run(program)
+    assert (seen.returncode, seen.stdout) == (plain.returncode, plain.stdout)
+    assert seen.returncode == status
+    assert stderr is None or seen.stderr == stderr
+
+
+@pytest.mark.parametrize("text", ["def f():\n    raise KeyError('absent')\nf()\n", "import no_such_module\n", "1 +\n"])
+def test_a_traceback_is_pythons_own(program: pathlib.Path, text: str) -> None:
+    program.write_text(text)
+    plain, seen = run([sys.executable, str(program)]), hlo_run(program)
+    assert seen.returncode == plain.returncode == 1
+    assert seen.stderr == plain.stderr + "hlo-run: the program did not import jax\n"
+
+
+def test_an_import_error_of_a_module_is_its_own(program: pathlib.Path) -> None:
+    program.write_text("import no_such_module\n")
+    seen = hlo_run("-m", "program", cwd=program.parent)
+    assert seen.returncode == 1
+    assert "Traceback" in seen.stderr
+    assert "as_main" not in seen.stderr
+
+
+def test_processes_that_the_program_spawns_find_its_functions(program: pathlib.Path) -> None:
+    program.write_text(
+        "import multiprocessing\n"
+        "def double(x): return 2 * x\n"
+        "if __name__ == '__main__':\n"
+        "    with multiprocessing.get_context('spawn').Pool(1) as pool: print(pool.map(double, [1, 2]))\n"
+    )
+    seen = hlo_run(program)
+    assert seen.stdout == "[2, 4]\n"
+    assert seen.returncode == 0
+
+
+SAMPLES = {
+    "ring_training": ("overlap", "num-annotated 14"),
+    "gpipe_training": ("merge-cross-host-transfers{strategy=concat scope=all}", "num-merged"),
+    "auto_training": ("overlap", ""),
+}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_training_scripts_print_the_same(name: str) -> None:
+    pipeline, change = SAMPLES[name]
+    script = TRAINING / f"{name}.py"
+    plain = run([sys.executable, str(script), "2"], env=EIGHT)
+    seen = hlo_run(f"--pass-pipeline={pipeline}", "--partitioner-permutes", script, "2", env=EIGHT)
+    assert plain.returncode == seen.returncode == 0
+    assert seen.stdout == plain.stdout
+    assert seen.stdout.count("loss") == 2
+    if change:
+        (row,) = [line for line in seen.stderr.splitlines() if line.startswith("train_step ")]
+        assert "rewritten" in row
+        assert change in row
+    else:
+        assert "hlo-run: 0 of " in seen.stderr
+        assert "XLA:CPU has no streams: the partitioner's permutes are left as they are." in seen.stderr
+
+
+def test_the_summary_as_json_in_a_file(program: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    program.write_text(JAX_PROGRAM + "\nimport os; os.chdir('/')\n")
+    seen = hlo_run("--summary=json", "-o", "told.json", program, cwd=tmp_path)
+    assert seen.returncode == 0
+    assert "hlo-run" not in seen.stderr
+    told = json.loads((tmp_path / "told.json").read_text())
+    assert told["jax_imported"]
+    assert not told["error"]
+    (entry,) = [entry for entry in told["functions"] if entry["function"] == "exchange"]
+    assert entry["outcome"] == "rewritten"
+    assert entry["changes"] == "num-annotated 2, num-streams 2"
+    assert {remark["code"] for remark in entry["remarks"]} >= {"ACS001"}
+
+
+def test_no_summary_and_one_that_cannot_be_written(program: pathlib.Path) -> None:
+    program.write_text("print('done')\n")
+    assert hlo_run("--summary=none", program).stderr == ""
+    seen = hlo_run("-o", program.parent, program)
+    assert (seen.returncode, seen.stdout) == (0, "done\n")
+    assert seen.stderr.startswith("hlo-run: the summary could not be written: ")
+
+
+def test_compiles_of_threads_and_of_the_very_end_are_in_the_summary(program: pathlib.Path) -> None:
+    program.write_text(
+        "import atexit, threading, jax\n"
+        "def in_thread(x): return x + 1\n"
+        "def at_exit(x): return x * 2\n"
+        "threading.Thread(target=lambda: jax.jit(in_thread)(1)).start()\n"
+        "atexit.register(lambda: jax.jit(at_exit)(1))\n"
+    )
+    seen = hlo_run("--summary=json", program, env=EIGHT)
+    functions = [entry["function"] for entry in json.loads(seen.stderr)["functions"]]
+    assert {"in_thread", "at_exit"} <= set(functions)
+
+
+def test_functions_are_chosen_by_name(program: pathlib.Path) -> None:
+    program.write_text(JAX_PROGRAM)
+    seen = hlo_run("--functions=train_*", program)
+    assert "left out" in seen.stderr
+    assert "its name does not match 'train_*'" in seen.stderr
+
+
+def test_a_failing_pass_is_a_warning_or_with_strict_the_end(program: pathlib.Path) -> None:
+    program.write_text(JAX_PROGRAM)
+    plain = hlo_run(program)
+    warned = hlo_run("--topology=2x8", program)
+    assert (warned.returncode, warned.stdout) == (0, plain.stdout)
+    assert "PipelineWarning: exchange runs as it was written; the pipeline failed: the topology has 16" in warned.stderr
+    ended = hlo_run("--topology=2x8", "--strict", program)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert "the topology has 16 partitions but the module is for 4" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["absent.py"], 1, "hlo-run: error: can't open 'absent.py': No such file or directory\n"),
+        (["."], 1, "hlo-run: error: can't open '.': Is a directory\n"),
+        (["-m", "no_such_module"], 1, "hlo-run: error: No module named no_such_module\n"),
+        (["--topology=2y4", "p.py"], 1, "hlo-run: error: topology '2y4' is neither HOSTSxDEVICES, such as 2x4"),
+        (["--pass-pipeline=overlp", "p.py"], 1, "hlo-run: error: unknown pass 'overlp'; did you mean 'overlap'?\n"),
+        ([], 2, "hlo-run: error: which program? give a script, or -m and a module (see hlo-run --help)\n"),
+        (["--no-such-flag", "p.py"], 2, "hlo-run: error: unrecognized arguments: --no-such-flag"),
+        (["--summary=yaml", "p.py"], 2, "hlo-run: error: argument --summary: invalid choice: 'yaml'"),
+    ],
+)
+def test_a_mistake_is_one_line(tmp_path: pathlib.Path, arguments: list[str], status: int, message: str) -> None:
+    (tmp_path / "p.py").write_text("print('ran')\n")
+    seen = hlo_run(*arguments, cwd=tmp_path)
+    assert (seen.returncode, seen.stdout) == (status, "")
+    assert seen.stderr.startswith(message)
+
+
+def test_help_names_every_option() -> None:
+    seen = hlo_run("--help")
+    assert seen.returncode == 0
+    for option in ("-m", "--pass-pipeline", "--topology", "--functions", "--partitioner-permutes", "--strict", "-o"):
+        assert option in seen.stdout
