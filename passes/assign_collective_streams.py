@@ -22,6 +22,9 @@ from hloverlap.passes.specialization import specialize
 # More collectives in flight than this and XLA's scheduler serializes them, or makes one synchronous; its default is 1.
 OVERLAP_LIMIT = "xla_gpu_experimental_parallel_collective_overlap_limit"
 
+# Copies from device to device instead of sends through NCCL, for every permute of the module.
+PEER_MEMORY = ("xla_gpu_collective_permute_mode", "COLLECTIVES_PEER_MEMORY")
+
 # Smaller permutes stay joined rather than go apart: a launch costs about 5 us, which is 256 KiB at 50 GB/s.
 _SPLIT_BYTES = 256 * 1024
 
@@ -71,7 +74,8 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "3", comb
         kinds = KINDS if self.collectives == "all" else frozenset({PERMUTE})
         lanes = place(symbols, self.max_streams, own, kinds)
         joined = _left_to_combiner(lanes)
-        streams = self._streams(lanes, joined)
+        small = _too_small(lanes, context)
+        streams = self._streams(lanes, joined | small)
         wishes: dict[Instance, dict[ir.Operation, _Wish | None]] = {}
         paths = 0
         for unit in lanes.units:
@@ -88,18 +92,21 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "3", comb
         self._annotate(context, granted, stream_annotations.own_ops(op))  # again: copied functions have more
         self.count(context, "num-specialized", len(Symbols(op).functions) - before)
         self.count(context, "num-streams", len(set(streams.values())))
-        self._explain(context, lanes, joined, streams)
+        self._explain(context, lanes, joined, small, streams)
         if streams or any(unit.user_stream is not None and unit.partner for unit in lanes.units):
             context.need_option(OVERLAP_LIMIT, max(2, _most_in_flight(lanes, joined)))
+        if _prefers_peer(lanes, context):
+            context.need_option(*PEER_MEMORY)
+            context.remark("ACS009", "Asked for copies from device to device: every permute stays in its host.")
 
-    def _streams(self, lanes: Lanes, joined: frozenset[Unit]) -> dict[Unit, int]:
+    def _streams(self, lanes: Lanes, left: frozenset[Unit]) -> dict[Unit, int]:
         """Stream of each unit that needs one: lanes are numbered in order of use, past the user's own streams."""
         taken = {unit.user_stream for unit in lanes.units}
         numbers: dict[int, int] = {}
         following = self.first_stream
         chosen: dict[Unit, int] = {}
         for unit in lanes.units:
-            if unit.partner is None or unit.group or unit.user_stream is not None or unit in joined:
+            if unit.partner is None or unit.group or unit.user_stream is not None or unit in left:
                 continue
             if unit.lane not in numbers:
                 while str(following) in taken:
@@ -122,7 +129,14 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "3", comb
         for op in left_over:
             stream_annotations.strip(op)
 
-    def _explain(self, context: Context, lanes: Lanes, joined: frozenset[Unit], streams: dict[Unit, int]) -> None:
+    def _explain(
+        self,
+        context: Context,
+        lanes: Lanes,
+        joined: frozenset[Unit],
+        small: frozenset[Unit],
+        streams: dict[Unit, int],
+    ) -> None:
         told: set[ir.Operation] = set()
         for unit in lanes.units:
             for member in unit.members:
@@ -134,6 +148,9 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "3", comb
                 if function in lanes.unfollowed and unit in streams:
                     code, statistic = "ACS007", ""
                     text = f"Left as it is: too many paths lead to function '{function}'; run MLIR's 'inline' first."
+                if unit in small and unit.partner is not None:
+                    code, statistic = "ACS008", ""
+                    text = f"Left as it is: {unit.bytes} bytes are too few for a stream to pay on {context.costs.name}."
                 if statistic:
                     self.count(context, statistic)
                 context.remark(code, text, member.op)
@@ -187,6 +204,22 @@ def _left_to_combiner(lanes: Lanes) -> frozenset[Unit]:
         for member in unit.members:
             bisect.insort(on_stream_0.setdefault(unit.lane, []), member.position)
     return frozenset(left)
+
+
+def _too_small(lanes: Lanes, context: Context) -> frozenset[Unit]:
+    """Permutes that lose by a stream of their own on the target, where one was given and this was measured."""
+    least = context.target.stream_bytes if context.target else 0
+    return frozenset(unit for unit in lanes.units if not unit.group and unit.bytes < least)
+
+
+def _prefers_peer(lanes: Lanes, context: Context) -> bool:
+    """Whether copies from device to device pay: only known for a target that was given, and a topology of one host."""
+    target, topology = context.target, context.topology
+    if target is None or topology is None or len(set(topology.host)) > 1:
+        return False
+    if any(unit.group for unit in lanes.units):
+        return False
+    return target.prefers_peer([unit.bytes for unit in lanes.units])
 
 
 def _meets(unit: Unit, on_stream_0: dict[int, list[int]]) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from hloverlap.passes import stream_annotations
-from hloverlap.passes.analysis.collectives import PERMUTE, mode_of, pairs_of
+from hloverlap.passes.analysis.collectives import PERMUTE, device_count, mode_of, pairs_of
 from hloverlap.passes.analysis.effects import Effects
 from hloverlap.passes.analysis.symbols import Symbols
 from hloverlap.passes.base import Pass
@@ -45,7 +45,7 @@ after:  %a = "stablehlo.collective_permute"(%x) <{… [[0, 1], [1, 0]] …}>
             return ir.WalkResult.ADVANCE
 
         op.walk(visit)
-        sizes = {"partition": _count(op, "mhlo.num_partitions"), "replica": _count(op, "mhlo.num_replicas")}
+        sizes = {mode: device_count(op, mode) for mode in ("partition", "replica")}
         for block in dict.fromkeys(blocks):
             self._block(block, effects, sizes, context)
 
@@ -96,8 +96,3 @@ after:  %a = "stablehlo.collective_permute"(%x) <{… [[0, 1], [1, 0]] …}>
         op.erase()
         self.count(context, "num-identity")
         return True
-
-
-def _count(module: ir.Operation, name: str) -> int:
-    """A device count of the module's attributes; 0 where it is not given."""
-    return ir.IntegerAttr(module.attributes[name]).value if name in module.attributes else 0

@@ -52,7 +52,7 @@ class Context:
     """One run of a pipeline over one module.
 
     topology: which host each partition lives on; None when nobody said (then nothing crosses hosts).
-    target: what transfers cost on the machine that the result is for.
+    target: the machine that the result is for, None when nobody said.
     capabilities: of the XLA version that the result is for.
     remarks: in the order in which passes made them.
     statistics: pass name -> statistic -> count; filled by `count`.
@@ -60,11 +60,16 @@ class Context:
     """
 
     topology: Topology | None = None
-    target: Target = DEFAULT
+    target: Target | None = None
     capabilities: Capabilities = Capabilities()
     remarks: list[Remark] = dataclasses.field(default_factory=list)
     statistics: dict[str, dict[str, int]] = dataclasses.field(default_factory=dict)
     compile_options: dict[str, CompileOption] = dataclasses.field(default_factory=dict)
+
+    @property
+    def costs(self) -> Target:
+        """What transfers cost: on the target, or on an H200 where there is none."""
+        return self.target or DEFAULT
 
     def remark(self, code: str, message: str, op: ir.Operation | None = None, severity: str = "remark") -> None:
         """Leaves a remark about `op`, at the source line it came from."""

@@ -128,7 +128,7 @@ class _Joiner:
         for other in others:
             if other is not fact and fact.op.operands[0].type == other.op.operands[0].type and _fits(fact, [other]):
                 joined, apart = self._estimate([fact, other]), self._apart([fact, other])
-                name = self._context.target.name
+                name = self._context.costs.name
                 if fact.mode == other.mode and joined > _WORTH * apart:
                     text = f"with {describe(other.op)} it would take about {joined:.0f} us on {name}, apart {apart:.0f}"
                     return "JPP006", f"{text} us"
@@ -138,19 +138,23 @@ class _Joiner:
         return self._estimate([*part, fact]) <= _WORTH * (self._estimate(part) + self._apart([fact]))
 
     def _estimate(self, part: _Set) -> float:
-        """Microseconds of one permute of all, and of the selects around it."""
-        target, topology = self._context.target, self._context.topology
-        selects = len({fact.op.operands[0] for fact in part}) - 1 + len(part) if len(part) > 1 else 0
-        return target.together(part, topology) + selects * _SELECT * part[0].bytes / target.copy
+        """Microseconds of one permute of all, and of the selects around it, each result's in a kernel of its own."""
+        target, topology = self._context.costs, self._context.topology
+        joined = dataclasses.replace(part[0], pairs=tuple(pair for fact in part for pair in fact.pairs))
+        operands = len({fact.op.operands[0] for fact in part})
+        kernels = (operands > 1) + len(part) if len(part) > 1 else 0
+        selects = operands - 1 + len(part) if len(part) > 1 else 0
+        copies = kernels * target.pack + selects * _SELECT * part[0].bytes / target.copy
+        return target.together([joined], topology) + copies
 
     def _apart(self, part: _Set) -> float:
-        return self._context.target.apart(part, self._context.topology)
+        return self._context.costs.apart(part, self._context.topology)
 
     def _join(self, part: _Set) -> None:
         """Puts one permute where the last of them stood. They stand side by side."""
         joined, apart = self._estimate(part), self._apart(part)
         others = f"{len(part) - 1} other" + "s" * (len(part) > 2)
-        gain = f"about {joined:.0f} us on {self._context.target.name} instead of {apart:.0f} us"
+        gain = f"about {joined:.0f} us on {self._context.costs.name} instead of {apart:.0f} us"
         for fact in part:
             self._context.remark("JPP001", f"Joined with {others} into one permute, {gain}.", fact.op)
         mode, count = part[0].mode, self._ids.count(part[0].mode)

@@ -10,7 +10,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 from hloverlap.passes import frontend_attributes, stream_annotations
-from hloverlap.passes.analysis.collectives import PERMUTE, Collective, has_static_shape, is_group_call
+from hloverlap.passes.analysis.collectives import PERMUTE, Collective, device_count, has_static_shape, is_group_call
 from hloverlap.passes.analysis.effects import Effects
 from hloverlap.passes.analysis.readiness import Segment, reorder, segments
 from hloverlap.passes.analysis.symbols import Symbols
@@ -30,6 +30,9 @@ _TELLING = ("MCT006", "MCT011")
 _MOST_KINDS = 64
 
 Set = list[Collective]
+
+# Measured on two H200s with XLA of jaxlib 0.11.2: such a device is left with whatever was in its memory.
+_PARTIAL = "in a group, a device that receives nothing would not get the zeros that it is to have"
 
 # What a merged transfer is, as a remark says it.
 _AS = {"concat": "one packed permute", "group": "one group"}
@@ -65,7 +68,9 @@ after:  %0:2 = call @collectives_group(%x, %y) {mhlo.frontend_attributes =
     }
 
     strategy: Literal["group", "concat", "auto"] = option("auto", "how to merge")
-    scope: Literal["cross-host", "all"] = option("cross-host", "which permutes to merge")
+    scope: Literal["cross-host", "all", "auto"] = option(
+        "auto", "which permutes to merge; auto: those that cross hosts, and others where the target is known to gain"
+    )
     max_bytes: int = option(256 * 1024 * 1024, "most bytes a device sends in one merged transfer")
     min_count: int = option(2, "fewest permutes worth merging")
 
@@ -75,21 +80,27 @@ after:  %0:2 = call @collectives_group(%x, %y) {mhlo.frontend_attributes =
         if self.max_bytes < 1:
             raise PassError(f"max-bytes={self.max_bytes} lets nothing through; give at least 1")
         symbols = Symbols(op)
-        _Merger(self, context, symbols).run()
+        _Merger(self, context, symbols, op).run()
 
 
 class _Merger:
-    def __init__(self, options: MergeCrossHostTransfers, context: Context, symbols: Symbols) -> None:
+    def __init__(
+        self, options: MergeCrossHostTransfers, context: Context, symbols: Symbols, module: ir.Operation
+    ) -> None:
+        self._module = module
         self._options = options
         self._context = context
         self._symbols = symbols
         self._effects = Effects(symbols)
+        target = context.target
+        auto = options.strategy == options.scope == "auto"
+        self._gains_inside = auto and target is not None and target.peer is not None
         self._wanted: dict[ir.Value, Collective] = {}  # by what a permute gives
         self._why: dict[Collective, tuple[str, str]] = {}  # why a permute is not merged: the last reason met
 
     def run(self) -> None:
         permutes = [(name, op) for name, function in self._symbols.functions.items() for op in _permutes_of(function)]
-        if self._options.scope == "cross-host" and self._context.topology is None and len(permutes) > 1:
+        if self._options.scope != "all" and self._context.topology is None and len(permutes) > 1:
             self._context.remark(
                 "MCT000",
                 "No transfer was merged: without a topology no permute is known to cross hosts; give one, such as 2x4.",
@@ -112,12 +123,19 @@ class _Merger:
                 if fact not in met:
                     self._decline(fact, "MCT004", "no other one stands beside it: not in this block, or past a barrier")
 
+    def _crosses(self, fact: Collective) -> bool:
+        topology = self._context.topology
+        return topology is not None and topology.any_crosses(fact.pairs)
+
+    def _all_receive(self, fact: Collective) -> bool:
+        count = device_count(self._module, fact.mode)
+        return 0 < count == len({target for _, target in fact.pairs})
+
     def _fact(self, op: ir.Operation) -> Collective | None:
         return self._wanted.get(op.results[0]) if op.name == PERMUTE else None
 
     def _is_wanted(self, fact: Collective) -> bool:
-        topology = self._context.topology
-        if self._options.scope == "cross-host" and not (topology and topology.any_crosses(fact.pairs)):
+        if self._options.scope != "all" and not self._crosses(fact) and not self._gains_inside:
             return False
         if fact.stream is not None and not stream_annotations.is_own(fact.op):
             self._decline(fact, "MCT002", f"it carries the user's stream annotation '{fact.stream}'")
@@ -178,6 +196,9 @@ class _Merger:
             if way == "concat" and not can_pack(fact.op.operands[0].type):
                 self._why[fact] = "MCT007", f"elements of type {fact.dtypes[0]} cannot be packed bit for bit"
                 continue
+            if way == "group" and not self._all_receive(fact):
+                self._why[fact] = "MCT013", _PARTIAL
+                continue
             key: tuple[Hashable, ...] = (fact.mode,)
             if way == "concat":
                 key += (fact.canonical_pairs, stream_annotations.carried(fact.op))
@@ -226,21 +247,27 @@ class _Merger:
             return "MCT005", "each of the others waits for it or it waits for them"
         if self._options.strategy != "auto":
             return None
-        target = self._context.target
-        if target.joins_equal_pairs and len({fact.canonical_pairs for fact in part}) == 1:
-            return "MCT009", f"XLA joins the {len(part)} with the same pairs by itself"
-        if way == "group" and not target.has_groups:
-            return "MCT010", f"a group is no single launch on {target.name}"
-        if way == "group" and not self._context.capabilities.group_overlaps_compute:
-            return "MCT010", "this version of XLA lets no compute run beside a group"
+        target = self._context.costs
+        if way == "group":
+            if not target.has_groups:
+                return "MCT010", f"a group is no single launch on {target.name}"
+            if not self._context.capabilities.group_overlaps_compute:
+                return "MCT010", "this version of XLA lets no compute run beside a group"
+            if target.joins_equal_pairs and len({fact.canonical_pairs for fact in part}) == 1:
+                return "MCT009", f"XLA joins the {len(part)} with the same pairs by itself"
+            if not any(map(self._crosses, part)):
+                return "MCT010", "inside a host streams serve better than a group"
+        if way == "concat" and len({fact.dtypes for fact in part}) > 1 and not any(map(self._crosses, part)):
+            return "MCT014", "inside a host, packing several types costs more kernels than it saves"
         merged, apart = self._estimate(way, part)
         if merged > _WORTH * apart:
-            return "MCT011", f"{_AS[way]} would take about {merged:.0f} us on {target.name}, apart {apart:.0f} us"
+            now = "as XLA joins them" if target.joins_equal_pairs else "apart"
+            return "MCT011", f"{_AS[way]} would take about {merged:.0f} us on {target.name}, {now} {apart:.0f} us"
         return None
 
     def _estimate(self, way: str, part: Set) -> tuple[float, float]:
         """Microseconds merged in this way, and apart."""
-        target, topology = self._context.target, self._context.topology
+        target, topology = self._context.costs, self._context.topology
         merged = target.together(part, topology) if way == "group" else target.packed(part, topology)
         return merged, target.apart(part, topology)
 
@@ -253,7 +280,7 @@ class _Merger:
         gain = ""
         if self._options.strategy == "auto":
             merged, apart = self._estimate(way, part)
-            gain = f", about {merged:.0f} us on {self._context.target.name} instead of {apart:.0f} us"
+            gain = f", about {merged:.0f} us on {self._context.costs.name} instead of {apart:.0f} us"
         for op in ops:
             stream_annotations.strip_own(op)
             others = f"{len(ops) - 1} other" + "s" * (len(ops) > 2)

@@ -76,6 +76,5 @@ def target_of(devices: Sequence[jax.Device]) -> cost.Target | None:
 
 
 def topology_of(devices: Sequence[jax.Device]) -> Topology | None:
-    """The host of each partition, from the processes that own the devices; None when there is but one process."""
-    hosts = tuple(device.process_index for device in devices)
-    return Topology(hosts) if len(set(hosts)) > 1 else None
+    """The host of each partition, from the processes that own the devices; None when there are no devices."""
+    return Topology(tuple(device.process_index for device in devices)) if devices else None

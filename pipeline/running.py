@@ -55,7 +55,8 @@ def run(
     pipeline: text such as ``"canonicalize-permutes,cse"`` or ``"builtin.module(...)"``; or a pass; or passes in order;
         or what `resolution.resolve` made of one of these.
     topology: a Topology, or text as for ``Topology.parse``.
-    target: what transfers cost where the result will run, or its name, one of ``cost.TARGETS``; by default an H200.
+    target: what transfers cost where the result will run, or its name, one of ``cost.TARGETS``. Where it
+        is not given, costs are an H200's, and what pays on some machines only is not done.
     verify_each: whether MLIR verifies the module after each pass.
 
     Raises PipelineError (ill-formed pipeline, failed pass, topology of the wrong size), reading.ReadError (program
@@ -98,7 +99,7 @@ def make_pass_context(
         raise PipelineError(f"the topology has {topology.size} partitions but the module is for {size}")
     if isinstance(target, str):
         target = cost.named(target)
-    return Context(topology=topology, target=target or cost.DEFAULT, capabilities=versions.capabilities())
+    return Context(topology=topology, target=target, capabilities=versions.capabilities())
 
 
 def device_count(module: ir.Module) -> int | None:

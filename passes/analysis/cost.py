@@ -18,19 +18,24 @@ from hloverlap.passes.topology import Topology
 
 @dataclasses.dataclass(frozen=True)
 class Link:
-    """latency: of a message, besides its launch. bandwidth: once it flows."""
+    """latency: of a message, besides its launch; member: of each further permute in one launch. bandwidth: then."""
 
     latency: float
     bandwidth: float
+    member: float = 0.0
 
 
 @dataclasses.dataclass(frozen=True)
 class Target:
     """One kind of machine.
 
-    launch: of one collective. same_host, cross_host: the links. copy: bandwidth of packing, of bytes read and written
-    once each. joins_equal_pairs: XLA makes one launch of independent permutes with equal pairs by itself, without
-    copies. has_groups: a `_collectives_group` is one launch there.
+    launch: of one collective. same_host, cross_host: the links.
+    copy: bandwidth of packing, of bytes read and written once each. pack: of the kernels that do it, without the bytes.
+    joins_equal_pairs: XLA makes one launch of independent permutes with equal pairs by itself, without copies.
+    has_groups: a `_collectives_group` is one launch there.
+    peer: the link inside a host when XLA copies from device to device instead of going through NCCL; None where that
+    was not measured, and then nothing is known of transfers inside a host.
+    stream_bytes: smaller permutes lose more by a stream of their own than they gain.
     """
 
     name: str
@@ -40,6 +45,9 @@ class Target:
     copy: float
     joins_equal_pairs: bool
     has_groups: bool
+    pack: float = 0.0
+    peer: Link | None = None
+    stream_bytes: int = 0
 
     def together(self, permutes: Sequence[Collective], topology: Topology | None) -> float:
         """Time of permutes that are one launch: the busiest end of a link decides.
@@ -57,7 +65,8 @@ class Target:
         for (_, _, crosses), size in busy.items():
             link = self.cross_host if crosses else self.same_host
             latency, flow = max(latency, link.latency), max(flow, size / link.bandwidth)
-        return self.launch + latency + flow
+        members = 0.0 if any(crosses for _, _, crosses in busy) else (len(permutes) - 1) * self.same_host.member
+        return self.launch + latency + flow + members
 
     def apart(self, permutes: Sequence[Collective], topology: Topology | None) -> float:
         """Time of the same permutes one after the other, after XLA has joined what it joins by itself."""
@@ -68,7 +77,21 @@ class Target:
 
     def packed(self, permutes: Sequence[Collective], topology: Topology | None) -> float:
         """Time of one permute of the packed data: every byte is copied before and after."""
-        return self.together(permutes, topology) + 2 * sum(permute.bytes for permute in permutes) / self.copy
+        copies = self.pack + 2 * sum(permute.bytes for permute in permutes) / self.copy
+        extra = (len(permutes) - 1) * self.same_host.member
+        return self.together(permutes, topology) + copies - (0.0 if _crosses(permutes, topology) else extra)
+
+    def prefers_peer(self, sizes: Sequence[int]) -> bool:
+        """Whether launches of these sizes, all inside a host, take less time as copies from device to device."""
+        if self.peer is None:
+            return False
+        nccl, peer = self.same_host, self.peer
+        gained = sum(sizes) * (1 / nccl.bandwidth - 1 / peer.bandwidth)
+        return gained > len(sizes) * (peer.latency - nccl.latency)
+
+
+def _crosses(permutes: Sequence[Collective], topology: Topology | None) -> bool:
+    return topology is not None and any(topology.any_crosses(permute.pairs) for permute in permutes)
 
 
 def _gpu(name: str, launch: float, same_host: Link, cross_host: Link, copy: float) -> Target:
@@ -78,16 +101,26 @@ def _gpu(name: str, launch: float, same_host: Link, cross_host: Link, copy: floa
 # Sources. Cross-host latencies of h100 and b200 are XLA's own estimate for a collective-permute (45 + rtt, of which
 # about a third was measured on A100 with HDR InfiniBand: 26 to 30 us; the third is used for all), bandwidths are the
 # network card's in that estimate, and for a100 what was measured there (12 to 24 GB/s). Same-host bandwidths are half
-# the NVLink datasheet figure, as one permute uses one direction: A100 600 GB/s, H100 and H200 900, B200 1800. Copy is
-# the memory datasheet figure, halved for read and write: A100 2.0 TB/s, H100 3.35, H200 4.8, B200 8.0. A launch is
-# about 5 us of host time. gloo is two processes of four devices on two CPU cores: 64 permutes of 128 bytes took 20.0
-# ms apart and 2.1 packed, of 128 KiB 30.7 and 26.3; 16 of 4 MiB 46 apart and 145 packed.
+# the NVLink datasheet figure, as one permute uses one direction: A100 600 GB/s, H100 900, B200 1800. Copy is the memory
+# datasheet figure, halved for read and write: A100 2.0 TB/s, H100 3.35, B200 8.0. A launch is about 5 us of host time.
+#
+# Inside an H200 host, measured on two of them (docs/measurements.md): one permute 10.5 us + bytes / 264 GB/s; eight of
+# 1 MiB that XLA joins 105 us, and packed into one 52; a copy of 2.9 TB/s. Copies from device to device run at 426 GB/s
+# and start later: the two cross at 8 MiB, where also streams begin to gain.
+#
+# gloo is two processes of four devices on two CPU cores: 64 permutes of 128 bytes took 20.0 ms apart and 2.1 packed, of
+# 128 KiB 30.7 and 26.3; 16 of 4 MiB 46 apart and 145 packed.
 TARGETS: Mapping[str, Target] = {
     target.name: target
     for target in (
         _gpu("a100", 5.0, Link(5.0, 300e3), Link(27.0, 18e3), 1.0e6),
         _gpu("h100", 5.0, Link(5.0, 450e3), Link(27.0, 25e3), 1.7e6),
-        _gpu("h200", 5.0, Link(5.0, 450e3), Link(27.0, 25e3), 2.4e6),
+        dataclasses.replace(
+            _gpu("h200", 5.0, Link(5.5, 264e3, member=12.0), Link(27.0, 25e3), 1.45e6),
+            pack=4.0,
+            peer=Link(17.0, 426e3),
+            stream_bytes=8 * 1024 * 1024,
+        ),
         _gpu("b200", 5.0, Link(5.0, 900e3), Link(22.0, 50e3), 4.0e6),
         Target("gloo", 30.0, Link(60.0, 2e3), Link(280.0, 1e3), 1.3e3, joins_equal_pairs=False, has_groups=False),
     )
@@ -121,8 +154,8 @@ def load(text: str) -> Target:
             if link in given:
                 given[link] = dataclasses.replace(getattr(base, link), **given[link])
         target = dataclasses.replace(base, **given)
-        numbers = [target.launch, target.copy]
-        numbers += [number for link in (target.same_host, target.cross_host) for number in dataclasses.astuple(link)]
+        links = (target.same_host, target.cross_host)
+        numbers = [target.launch, target.copy, *(link.latency for link in links), *(link.bandwidth for link in links)]
         if not all(isinstance(number, int | float) and number > 0 for number in numbers):
             raise ValueError("every time and bandwidth is a number above 0")
     except (ValueError, TypeError, KeyError, AttributeError) as error:

@@ -7,10 +7,9 @@ from collections.abc import Iterable
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy
 
+from hloverlap.passes.analysis.collectives import device_count
 from hloverlap.passes.analysis.symbols import Symbols
 from hloverlap.passes.topology import Pair
-
-_COUNTS = {"partition": "mhlo.num_partitions", "replica": "mhlo.num_replicas"}
 
 
 class DeviceIds:
@@ -35,8 +34,7 @@ class DeviceIds:
 
     def count(self, mode: str) -> int:
         """How many ids there are in a mode of a permute; 0 where the module does not say."""
-        attributes = self._module.attributes
-        return ir.IntegerAttr(attributes[_COUNTS[mode]]).value if _COUNTS[mode] in attributes else 0
+        return device_count(self._module, mode)
 
     def objection(self, op: ir.Operation, mode: str, pairs: Iterable[Pair]) -> str:
         """Why nothing can be made to depend on the device's id where `op` stands, as a clause; "" if it can."""

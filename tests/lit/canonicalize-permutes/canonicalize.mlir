@@ -59,7 +59,7 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 2 : i32} {
 // What carries attributes of the user is kept for them.
 // CHECK-LABEL: func.func public @identity_with_attributes
 // CHECK: stablehlo.collective_permute{{.*}}theirs = "kept"
-// REMARK: remark: CPE005: Kept, though it sends nothing: it carries frontend attributes.
+// REMARK: remark: CPE005: Kept, though it sends nothing: it carries the attribute theirs.
 module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @identity_with_attributes(%arg0: tensor<4xf32>) -> tensor<4xf32> {
     %0 = "stablehlo.collective_permute"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 0]]> : tensor<1x2xi64>}> {mhlo.frontend_attributes = {theirs = "kept"}} : (tensor<4xf32>) -> tensor<4xf32>

@@ -1,0 +1,38 @@
+// RUN: hlo-opt %s --assign-collective-streams --split-input-file 2>/dev/null | FileCheck %s --check-prefix=ANY
+// RUN: hlo-opt %s --assign-collective-streams --target=h200 --topology=1x4 --split-input-file 2>%t.h200 | FileCheck %s
+// RUN: FileCheck %s --check-prefix=REMARK < %t.h200
+// RUN: hlo-opt %s --assign-collective-streams --target=h200 --topology=2x2 --split-input-file 2>%t.hosts >/dev/null
+// RUN: FileCheck %s --check-prefix=HOSTS < %t.hosts
+
+// Where the target is given, measurements on it decide. On H200s a stream of its own costs a small permute more than it
+// saves.
+// ANY-LABEL: func.func public @small
+// ANY: _xla_stream_annotation = "3"
+// ANY: _xla_stream_annotation = "4"
+// CHECK-LABEL: func.func public @small
+// CHECK-NOT: _xla_stream_annotation
+// REMARK: remark: ACS008: Left as it is: 32 bytes are too few for a stream to pay on h200.
+module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @small(%arg0: tensor<8xf32>, %arg1: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+    %0 = "stablehlo.collective_permute"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>}> : (tensor<8xf32>) -> tensor<8xf32>
+    %1 = "stablehlo.collective_permute"(%arg1) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 3], [1, 0], [2, 1], [3, 2]]> : tensor<4x2xi64>}> : (tensor<8xf32>) -> tensor<8xf32>
+    return %0, %1 : tensor<8xf32>, tensor<8xf32>
+  }
+}
+
+// -----
+
+// Large ones gain, and inside one host most by copies from device to device, where streams are not one communicator's.
+// CHECK-LABEL: func.func public @large
+// CHECK: _xla_stream_annotation = "3"
+// CHECK: _xla_stream_annotation = "4"
+// REMARK: remark: ACS009: Asked for copies from device to device: every permute stays in its host.
+// REMARK: XLA_FLAGS="--xla_gpu_experimental_parallel_collective_overlap_limit=2 --xla_gpu_collective_permute_mode=COLLECTIVES_PEER_MEMORY"
+// HOSTS-NOT: COLLECTIVES_PEER_MEMORY
+module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @large(%arg0: tensor<4194304xf32>, %arg1: tensor<4194304xf32>) -> (tensor<4194304xf32>, tensor<4194304xf32>) {
+    %0 = "stablehlo.collective_permute"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>}> : (tensor<4194304xf32>) -> tensor<4194304xf32>
+    %1 = "stablehlo.collective_permute"(%arg1) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 3], [1, 0], [2, 1], [3, 2]]> : tensor<4x2xi64>}> : (tensor<4194304xf32>) -> tensor<4194304xf32>
+    return %0, %1 : tensor<4194304xf32>, tensor<4194304xf32>
+  }
+}
