@@ -50,6 +50,13 @@ FLAGS = (
     Flag("list-passes", "switch", "show all passes with options, statistics and an example"),
     Flag("dump-pass-pipeline", "switch", "print the pipeline that runs, to stderr"),
     Flag("verify-each", "bool", "verify the module after each pass", "BOOL", "true"),
+    Flag(
+        "mlir-pass-pipeline-crash-reproducer",
+        "text",
+        "where the module and the pipeline go when a pass fails; by default among the temporary files",
+        "FILE",
+    ),
+    Flag("run-reproducer", "switch", "run what the reproducer IN says, on the module in it"),
     Flag("split-input-file", "switch", "treat the parts between '// -----' lines as modules of their own"),
     Flag("verify-diagnostics", "switch", "check remarks and errors against '// expected-...' comments; no output"),
     Flag("allow-unregistered-dialect", "switch", "accept operations of unknown dialects"),

@@ -32,7 +32,7 @@ def _main(given: Arguments) -> int:
         print(arguments.help_text())
         return 0
     if given.on("version"):
-        print(_versions())
+        print(versions())
         return 0
     if given.on("list-passes"):
         from hloverlap.tools import pass_listing
@@ -60,7 +60,7 @@ def _fail(message: str, error: Exception) -> int:
     return FAILURE
 
 
-def _versions() -> str:
+def versions() -> str:
     import importlib.metadata
     import platform
 

@@ -14,9 +14,9 @@ from hloverlap.passes.topology import Topology
 from hloverlap.pipeline import diagnostics, formats, manager, reading, remarks, resolution, running, text, writing
 from hloverlap.pipeline.diagnostics import Diagnostic
 from hloverlap.pipeline.dialects import make_context
-from hloverlap.pipeline.errors import PipelineError
+from hloverlap.pipeline.errors import PassFailedError, PipelineError
 from hloverlap.pipeline.reading import ReadError, Source
-from hloverlap.tools import arguments, interrupting
+from hloverlap.tools import arguments, interrupting, replaying
 from hloverlap.tools.arguments import Arguments, UsageError
 
 FINE, FAILURE, DIFFERENCE = 0, 1, 3
@@ -29,9 +29,12 @@ class Optimizer:
         """Raises UsageError and PipelineError."""
         self.given = given
         self.mlir = make_context(given.on("allow-unregistered-dialect"))
+        self.path = given.input or "-"
+        self.replayed: reading.Source | None = None
+        if given.on("run-reproducer"):
+            self.replayed = replaying.load(given, self.path, self.mlir)
         self.topology = _topology(given["topology"])
         self.target = _target(given["target"])
-        self.path = given.input or "-"
         if given.on("split-input-file") and (given["emit"] or "mlir") != "mlir":
             raise UsageError("--split-input-file writes MLIR text: leave --emit out")
         for name, _ in given.passes:
@@ -69,6 +72,9 @@ class Optimizer:
         return FINE
 
     def _sources(self) -> Iterable[Source]:
+        if self.replayed is not None:
+            yield self.replayed
+            return
         if not self.given.on("split-input-file"):
             yield reading.read_path(self.path, self.mlir)
             return
@@ -94,11 +100,11 @@ class Optimizer:
         """The output for one module; None when --check finds that it computes something else."""
         context = running.make_pass_context(source.module, self.topology, self.target)
         before = running.bytecode(source.module) if self.given.on("check") else b""
-        said: list[Diagnostic] = []
         try:
-            manager.run(self.steps, source.module.operation, context, self.instrumentation, source.name, said)
-        finally:
-            self._print_remarks([*_no_errors(said), *context.remarks], source.name)
+            self._run_passes(source, context)
+        except PassFailedError as error:
+            replaying.leave(self.given, self.steps, source, error)
+            raise
         running.check_remarks(context, source.name)
         self._add(context)
         if before and not self._same_results(before, source):
@@ -111,6 +117,13 @@ class Optimizer:
             debuginfo=self.instrumentation.debuginfo,
             elide_larger_than=self.instrumentation.elide_larger_than,
         )
+
+    def _run_passes(self, source: Source, context: Context) -> None:
+        said: list[Diagnostic] = []
+        try:
+            manager.run(self.steps, source.module.operation, context, self.instrumentation, source.name, said)
+        finally:
+            self._print_remarks([*_no_errors(said), *context.remarks], source.name)
 
     def _same_results(self, before: bytes, source: Source) -> bool:
         """What --check says. Raises PipelineError when this machine cannot run the module: that is no pass."""

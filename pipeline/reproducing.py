@@ -1,0 +1,80 @@
+"""A failed pass as a file that shows it again: mlir-opt's own form, a module with its pipeline among the resources."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import os
+import re
+import tempfile
+
+from jaxlib.mlir import ir
+
+_RESOURCE = re.compile(r"\{-#\s*external_resources:\s*\{\s*mlir_reproducer:\s*\{(.*?)\}\s*\}\s*#-\}\s*\Z", re.DOTALL)
+_ENTRY = re.compile(r'(\w+):\s*("(?:[^"\\]|\\.)*"|\w+)')
+
+
+@dataclasses.dataclass(frozen=True)
+class Reproducer:
+    """What to run. topology: as --topology takes it, "" for none; target: a name, "" for the default."""
+
+    pipeline: str
+    topology: str = ""
+    target: str = ""
+    verify_each: bool = True
+
+    @classmethod
+    def parse(cls, text: str) -> tuple[Reproducer, str]:
+        """What the text says, and the module in it. Raises ValueError with a clause for the user."""
+        match = _RESOURCE.search(text)
+        if match is None:
+            raise ValueError("no reproducer: a module that ends with an mlir_reproducer among its external resources")
+        entries = {name: _unquoted(value) for name, value in _ENTRY.findall(match[1])}
+        if "pipeline" not in entries:
+            raise ValueError("a reproducer without a pipeline")
+        known = {name: entries[name] for name in ("pipeline", "topology", "target") if name in entries}
+        return cls(**known, verify_each=entries.get("verify_each") != "false"), text[: match.start()]
+
+    def render(self, module: ir.Module, error: str, versions: str) -> str:
+        """The file. error: what went wrong; versions: of what it went wrong with, one a line."""
+        comments = [*f"hlo-opt reproducer: {error}".splitlines(), *versions.splitlines(), "run: hlo-opt --run-reproducer"]
+        entries = {"pipeline": _quoted(self.pipeline)}
+        entries |= {name: _quoted(value) for name in ("topology", "target") if (value := getattr(self, name))}
+        entries["verify_each"] = str(self.verify_each).lower()
+        listed = ",\n".join(f"      {name}: {value}" for name, value in entries.items())
+        return "\n".join(
+            [
+                *(f"// {line}" for line in comments),
+                module.operation.get_asm(enable_debug_info=True).rstrip("\n"),
+                "",
+                "{-#\n  external_resources: {\n    mlir_reproducer: {",
+                listed,
+                "    }\n  }\n#-}\n",
+            ]
+        )
+
+
+def default_path(text: str) -> str:
+    """Where a reproducer goes when nobody says: the folder for temporary files, a name for each content."""
+    digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+    return os.path.join(tempfile.gettempdir(), f"hlo-opt-reproducer-{digest}.mlir")
+
+
+def _quoted(text: str) -> str:
+    r"""A string as MLIR writes it: what is not plain as ``\`` and two hexadecimal digits."""
+    plain = "".join(f"\\{byte:02X}" if byte < 32 or byte > 126 or byte in b'"\\' else chr(byte) for byte in text.encode())
+    return f'"{plain}"'
+
+
+def _unquoted(text: str) -> str:
+    if not text.startswith('"'):
+        return text
+    raw = re.sub(rb"\\([0-9A-Fa-f]{2}|.)", _byte, text[1:-1].encode())
+    return raw.decode("utf-8", "replace")
+
+
+def _byte(match: re.Match[bytes]) -> bytes:
+    escape = match[1]
+    if len(escape) == 2:
+        return bytes([int(escape, 16)])
+    return {b"n": b"\n", b"t": b"\t"}.get(escape, escape)
