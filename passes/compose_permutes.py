@@ -88,5 +88,5 @@ after:  %b = "stablehlo.collective_permute"(%x) <{… [[0, 2], [1, 3]] …}>"""
 
 
 def _text(pairs: Sequence[tuple[int, int]]) -> str:
-    shown = ", ".join(f"[{source}, {target}]" for source, target in pairs[:4])
-    return f"[{shown}{', …' * (len(pairs) > 4)}]"
+    shown = ", ".join(f"[{source}, {target}]" for source, target in pairs[:8])
+    return f"{shown}{', …' * (len(pairs) > 8)}" or "none"

@@ -86,6 +86,8 @@ after:  %b = stablehlo.slice %x [0:1, 0:128]
                 reason = "HSP002", "it is used in more than one place"
             elif users and users[0].results and users[0].results[0] not in here:
                 reason = "HSP003", "a barrier, a side effect or the edge of a region is in between"
+            elif users and (others := _foreign_attributes(users[0])):
+                reason = "HSP005", f"the {users[0].name.removeprefix('stablehlo.')} carries the attribute {others[0]}"
             elif users and _makes_smaller(users[0]) and users[0].name == _CONVERT:
                 reason = self._objection_to_convert(users[0], permute)
             if reason is not None:
@@ -132,12 +134,15 @@ def _hoist(permute: ir.Operation, chain: Sequence[ir.Operation], context: Contex
 
 
 def _may_move(op: ir.Operation) -> bool:
-    """Whether an op moves data, or converts it to a narrower type, and nothing ties it to where it stands."""
-    if op.name not in _OWN_ATTRIBUTES or not has_static_shape(op.operands[0].type):
+    """Whether an op moves data, or converts it to a narrower type."""
+    if op.name not in _OWN_ATTRIBUTES or (op.name == _CONVERT and not _makes_smaller(op)):
         return False
-    if op.name == _CONVERT and not _makes_smaller(op):
-        return False
-    return has_static_shape(op.results[0].type) and set(frontend_attributes.names(op)) <= _OWN_ATTRIBUTES[op.name]
+    return has_static_shape(op.operands[0].type) and has_static_shape(op.results[0].type)
+
+
+def _foreign_attributes(op: ir.Operation) -> list[str]:
+    own = _OWN_ATTRIBUTES.get(op.name)
+    return [] if own is None else [name for name in frontend_attributes.names(op) if name not in own]
 
 
 def _makes_smaller(op: ir.Operation) -> bool:
