@@ -43,6 +43,7 @@ class Optimizer:
         flags = ",".join(text.element(name, options) for name, options in given.passes)
         self.steps = resolution.resolve(given["pass-pipeline"] or f"{text.ROOT}({flags})", self.mlir)
         self.total = Context()
+        self.told: list[tuple[Remark, str]] = []
         elide = given.number("mlir-elide-elementsattrs-if-larger")
         self.instrumentation = manager.Instrumentation(
             verify_each=given.on("verify-each"),
@@ -60,16 +61,35 @@ class Optimizer:
             print(f"Pass Manager with {len(self.steps.steps)} passes:\n{self.steps}", file=sys.stderr)
         if self.given.on("verify-diagnostics"):
             return self._verify_diagnostics()
-        outputs = []
-        for source in self._sources():
-            output = self._rewrite(source)
-            if output is None:
-                return DIFFERENCE
-            outputs.append(output)
+        try:
+            outputs = self._outputs()
+        finally:
+            self._log()
+        if outputs is None:
+            return DIFFERENCE
         self._report()
         with interrupting.cleaning_up():
             writing.write_whole(b"// -----\n".join(outputs), self.given["o"] or "-")
         return FINE
+
+    def _outputs(self) -> list[bytes] | None:
+        """The output for each module; None when --check finds a difference."""
+        outputs = []
+        for source in self._sources():
+            output = self._rewrite(source)
+            if output is None:
+                return None
+            outputs.append(output)
+        return outputs
+
+    def _log(self) -> None:
+        """What was told, as SARIF where that is wanted."""
+        if self.given["remarks"] == "sarif":
+            import importlib.metadata
+
+            from hloverlap.pipeline import sarif
+
+            print(sarif.log(self.told, importlib.metadata.version("hloverlap")), file=sys.stderr)
 
     def _sources(self) -> Iterable[Source]:
         if self.replayed is not None:
@@ -169,10 +189,12 @@ class Optimizer:
         ]
 
     def _print_remarks(self, found: Iterable[Remark], name: str) -> None:
-        form = {"text": remarks.as_text, "json": remarks.as_json, "none": None}[self.given["remarks"] or "text"]
-        if form is not None:
-            for remark in found:
-                print(form(remark, name), file=sys.stderr)
+        form = self.given["remarks"] or "text"
+        for remark in found:
+            if form == "sarif":
+                self.told.append((remark, name))  # one log for all
+            elif form != "none":
+                print((remarks.as_json if form == "json" else remarks.as_text)(remark, name), file=sys.stderr)
 
     def _add(self, context: Context) -> None:
         for name, value in context.compile_options.items():
