@@ -11,8 +11,8 @@ commands = pathlib.Path(sys.executable).parent
 
 config.name = "hloverlap"
 config.test_format = lit.formats.ShTest(execute_external=False)
-config.suffixes = [".mlir"]
-config.excludes = ["Inputs"]
+config.suffixes = [".mlir", ".py"]
+config.excludes = ["Inputs", "lit.cfg.py"]
 config.test_source_root = str(here)
 
 # The user's jax and XLA settings must not decide what a test sees.

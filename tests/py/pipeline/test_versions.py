@@ -9,6 +9,7 @@ import pytest
 from jaxlib.mlir import ir
 
 from hloverlap.pipeline import versions
+from hloverlap.pipeline.dialects import make_context
 
 
 @pytest.mark.parametrize(
@@ -88,3 +89,77 @@ def test_an_unknown_option_is_refused():
     module = ir.Module.parse("module { func.func @main() { return } }", make_context())
     with pytest.raises(Exception, match="xla_no_such_option"):
         versions.compile_and_load(module, jax.devices()[:1], 1, 1, {"xla_no_such_option": 1}, shardy=False)
+
+
+def test_a_wrapped_compile_sees_the_module_the_devices_and_the_options():
+    seen = []
+
+    def wrapper(compile):
+        def wrapped(backend, module, devices, options, *rest, **named):
+            seen.append((backend.platform, module, list(devices.flat), versions.option_overrides(options)))
+            versions.set_option_overrides(options, {})
+            return compile(backend, module, devices, options, *rest, **named)
+
+        return wrapped
+
+    undo = versions.wrap_compile(wrapper)
+    try:
+        result = jax.jit(lambda x: x + 1, compiler_options={"not_of_xla": "7"})(1)
+    finally:
+        undo()
+    assert result == 2
+    ((platform, module, devices, options),) = seen
+    assert (platform, devices, options) == ("cpu", [jax.devices()[0]], {"not_of_xla": "7"})
+    assert isinstance(module, ir.Module)
+
+
+def test_an_option_can_be_allowed_in_nested_jits():
+    inner = jax.jit(lambda x: x + 1, compiler_options={"ours": "7"})
+    undo = versions.allow_in_nested_jits("ours")
+    try:
+        assert jax.jit(inner)(1) == 2
+    finally:
+        undo()
+    with pytest.raises(ValueError, match="compiler_options"):
+        jax.jit(lambda x: inner(x))(1)
+
+
+def test_a_user_context_is_part_of_the_key_of_jits_cache():
+    context, traces = versions.user_context(), []
+    f = jax.jit(lambda x: traces.append(context.value) or x)
+    for value in ("a", "b", "a", None):
+        with context(value):
+            f(1)
+    context.set_global("a")
+    f(1)
+    context.set_global(None)
+    assert traces == ["a", "b", None]
+
+
+def test_executables_that_are_alive():
+    compiled = jax.jit(lambda alive: alive + 1).lower(1).compile()
+    names = [executable.hlo_modules()[0].name for executable in versions.live_executables()]
+    assert "jit__lambda" in names
+    assert compiled(1) == 2
+
+
+def test_hlo_is_read_and_made_stablehlo():
+    text = """HloModule m
+    ENTRY e {
+      x = f32[4] parameter(0)
+      ROOT y = f32[4] collective-permute(x), channel_id=1, source_target_pairs={{0,1}},
+          frontend_attributes={mine="1"}
+    }"""
+    module = importlib.import_module("jaxlib._hlo").hlo_module_from_text(text)
+    again = versions.read_hlo(module.as_serialized_hlo_module_proto())
+    assert [permute.name for permute in versions.hlo_permutes(again)] == ["y"]
+    converted = ir.Module.parse(versions.hlo_to_stablehlo(again), make_context())
+    assert 'mhlo.frontend_attributes = {mine = "1"}' in str(converted)
+    assert versions.can_annotate_hlo() == (tuple(map(int, jax.__version__.split(".")[:2])) >= (0, 12))
+
+
+def test_transformations_of_hlo_are_for_gpus_that_are_there():
+    platforms = versions.add_hlo_transformation("hloverlap-test", lambda proto: None)
+    assert set(platforms) <= {"cuda", "rocm"}
+    for platform in platforms:
+        versions.remove_hlo_transformation("hloverlap-test", platform)
