@@ -54,6 +54,7 @@ FLAGS = (
         ("text", "json", "sarif", "none"),
     ),
     Flag("check", "switch", "run input and output on virtual CPU devices and compare every bit"),
+    Flag("reduce", "text", "shrink IN while COMMAND FILE still exits with 0; '{}' in it stands for FILE", "COMMAND"),
     Flag("list-passes", "switch", "show all passes with options, statistics and an example"),
     Flag("dump-pass-pipeline", "switch", "print the pipeline that runs, to stderr"),
     Flag("verify-each", "bool", "verify the module after each pass", "BOOL", "true"),
@@ -119,6 +120,8 @@ def parse(argv: Sequence[str]) -> Arguments:
             parsed.input = word
         else:
             _flag(parsed, word, words)
+    if "reduce" in parsed.values and (parsed.passes or "pass-pipeline" in parsed.values):
+        raise UsageError("--reduce runs no passes: give them to its COMMAND")
     if parsed.passes and "pass-pipeline" in parsed.values:
         raise UsageError(f"give --pass-pipeline or passes such as --{parsed.passes[0][0]}, not both")
     return parsed

@@ -61,6 +61,8 @@ class Optimizer:
             print(f"Pass Manager with {len(self.steps.steps)} passes:\n{self.steps}", file=sys.stderr)
         if self.given.on("verify-diagnostics"):
             return self._verify_diagnostics()
+        if (command := self.given["reduce"]) is not None:
+            return self._reduce(command)
         try:
             outputs = self._outputs()
         finally:
@@ -70,6 +72,14 @@ class Optimizer:
         self._report()
         with interrupting.cleaning_up():
             writing.write_whole(b"// -----\n".join(outputs), self.given["o"] or "-")
+        return FINE
+
+    def _reduce(self, command: str) -> int:
+        from hloverlap.tools import reducing
+
+        smaller = reducing.reduce(reading.read_path(self.path, self.mlir), command)
+        with interrupting.cleaning_up():
+            writing.write_whole(smaller, self.given["o"] or "-")
         return FINE
 
     def _outputs(self) -> list[bytes] | None:
