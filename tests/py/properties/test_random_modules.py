@@ -17,16 +17,18 @@ from generation.worker import Worker
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
+from hloverlap.passes import registry
+
+# Every pass by itself, every named pipeline, and what options and order may change.
 PIPELINES = (
-    "canonicalize-permutes",
+    *registry.BUILTIN,
+    *registry.PIPELINES,
     "merge-cross-host-transfers{scope=all}",
     "merge-cross-host-transfers{strategy=concat scope=all}",
     "merge-cross-host-transfers{strategy=group scope=all}",
-    "assign-collective-streams",
     "assign-collective-streams{max-streams=2 first-stream=5 collectives=all}",
-    "strip-stream-annotations",
-    "overlap",
     "canonicalize-permutes,merge-cross-host-transfers{strategy=concat max-bytes=64},assign-collective-streams",
+    "compose-permutes,hoist-permutes,split-permutes-by-host,join-partial-permutes,overlap,symbol-dce",
 )
 
 
