@@ -256,6 +256,20 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
 
 // -----
 
+// The user's stream annotation says where this one is to run.
+// CHECK-LABEL: func.func public @annotated_by_the_user
+// CHECK-COUNT-2: stablehlo.collective_permute
+// REMARK: remark: MCT002: Not merged: it carries the user's stream annotation '3'.
+module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @annotated_by_the_user(%arg0: tensor<8xf32>, %arg1: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+    %0 = "stablehlo.collective_permute"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>}> : (tensor<8xf32>) -> tensor<8xf32>
+    %1 = "stablehlo.collective_permute"(%arg1) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>}> {mhlo.frontend_attributes = {_xla_stream_annotation = "3"}} : (tensor<8xf32>) -> tensor<8xf32>
+    return %0, %1 : tensor<8xf32>, tensor<8xf32>
+  }
+}
+
+// -----
+
 // A size that is not known when compiling.
 // CHECK-LABEL: func.func public @dynamic_shape
 // CHECK-COUNT-2: stablehlo.collective_permute
@@ -330,6 +344,21 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
     %0 = "stablehlo.collective_permute"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>}> : (tensor<8xcomplex<f32>>) -> tensor<8xcomplex<f32>>
     %1 = "stablehlo.collective_permute"(%arg1) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>}> : (tensor<8xcomplex<f32>>) -> tensor<8xcomplex<f32>>
     return %0, %1 : tensor<8xcomplex<f32>>, tensor<8xcomplex<f32>>
+  }
+}
+
+// -----
+
+// Six bits cannot be packed bit for bit; a group packs nothing.
+// CHECK-LABEL: func.func public @elements_f6
+// GROUP-NEXT: call @collectives_group(%arg0, %arg1)
+// CONCAT-COUNT-2: stablehlo.collective_permute
+// CONCAT-REMARK: remark: MCT007: Not merged: elements of type f6E2M3FN cannot be packed bit for bit.
+module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @elements_f6(%arg0: tensor<8xf6E2M3FN>, %arg1: tensor<8xf6E2M3FN>) -> (tensor<8xf6E2M3FN>, tensor<8xf6E2M3FN>) {
+    %0 = "stablehlo.collective_permute"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>}> : (tensor<8xf6E2M3FN>) -> tensor<8xf6E2M3FN>
+    %1 = "stablehlo.collective_permute"(%arg1) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>}> : (tensor<8xf6E2M3FN>) -> tensor<8xf6E2M3FN>
+    return %0, %1 : tensor<8xf6E2M3FN>, tensor<8xf6E2M3FN>
   }
 }
 
