@@ -46,6 +46,7 @@ def _audit(audit: Audit) -> dict[str, Any]:
     launches = outcome.launches if isinstance(outcome, Program) else ()
     return {
         "name": audit.name,
+        "label": audit.label,
         "topology": audit.topology,
         "options": dict(audit.options),
         "totals": _totals(audit.totals),

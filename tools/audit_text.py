@@ -51,7 +51,8 @@ def _heading(audit: Audit, setting: Setting) -> str:
     import jaxlib.version
 
     options = xla_flags(audit.options) or "XLA's default options"
-    return f"{audit.name}: {setting.target.name}, {audit.topology}, jaxlib {jaxlib.version.__version__}, {options}"
+    name = f"{audit.name} {audit.label}".rstrip()
+    return f"{name}: {setting.target.name}, {audit.topology}, jaxlib {jaxlib.version.__version__}, {options}"
 
 
 def _collectives(audit: Audit, launches: Sequence[Launch]) -> Table:

@@ -71,7 +71,8 @@ def _second(given: argparse.Namespace, first: Subject, asked: Options) -> Subjec
         from hloverlap.pipeline import running
 
         result = running.run(first.module, given.pass_pipeline, topology=_pass_topology(given.topology))
-        return Subject(result.module, f"{first.name} after {given.pass_pipeline}", {**result.compile_options, **asked})
+        options = {**result.compile_options, **asked}
+        return Subject(result.module, first.name, options, f"after {given.pass_pipeline}")
     if given.after:
         source = reading.read_path(given.after, make_context())
         return Subject(source.module, source.name, {**_named_options(source.module), **asked})

@@ -47,21 +47,28 @@ class Setting:
 
 @dataclasses.dataclass(frozen=True)
 class Subject:
-    """A module to audit. It is not changed. options: XLA options it is compiled with."""
+    """A module to audit. It is not changed.
+
+    name: of its file, to which lines of its own text refer. options: XLA options it is compiled with.
+    label: what was done to it since, such as ``after canonicalize``.
+    """
 
     module: ir.Module
     name: str
     options: Mapping[str, int | bool | str] = dataclasses.field(default_factory=dict)
+    label: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
 class Audit:
     """What XLA does with one module.
 
-    outcome: its launches, or why there is no program. topology: in XLA's text, as compiled for.
+    name, label: the subject's. outcome: its launches, or why there is no program.
+    topology: in XLA's text, as compiled for.
     """
 
     name: str
+    label: str
     collectives: tuple[CollectiveOp, ...]
     outcome: Outcome
     options: Mapping[str, int | bool | str]
@@ -119,6 +126,7 @@ def audit_all(subjects: Sequence[Subject], setting: Setting) -> list[Audit]:
     return [
         Audit(
             name=subject.name,
+            label=subject.label,
             collectives=each.collectives,
             outcome=outcome,
             options=dict(request.options),
