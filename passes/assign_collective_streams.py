@@ -93,7 +93,7 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "3", comb
         self.count(context, "num-specialized", len(Symbols(op).functions) - before)
         self.count(context, "num-streams", len(set(streams.values())))
         self._explain(context, lanes, joined, small, streams)
-        if streams or any(unit.user_stream is not None and unit.partner for unit in lanes.units):
+        if streams or any(_wants_company(unit) for unit in lanes.units if unit not in small):
             context.need_option(OVERLAP_LIMIT, max(2, _most_in_flight(lanes, joined)))
         if _prefers_peer(lanes, context):
             context.need_option(*PEER_MEMORY)
@@ -169,10 +169,14 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "3", comb
                 f"({unit.bytes} bytes together) on stream 0; {beside}.",
                 "num-left-to-combiner",
             )
+        if unit.partner is None and unit.crowds is not None:
+            beside = describe(unit.crowds.members[-1].op)
+            return "ACS010", f"Left on XLA's stream 0: {beside} has the same pairs, so the two use the same links.", ""
         if unit.partner is None:
             return "ACS002", f"Left as it is: {alone}.", "num-alone"
         crowd = (
-            f" It shares the stream, since more than max-streams={self.max_streams} can be in flight at once."
+            f" It shares the stream with {describe(unit.crowds.members[-1].op)}: more than "
+            f"max-streams={self.max_streams} can be in flight at once, or the two use the same links."
             if unit.crowds
             else ""
         )
@@ -204,6 +208,13 @@ def _left_to_combiner(lanes: Lanes) -> frozenset[Unit]:
         for member in unit.members:
             bisect.insort(on_stream_0.setdefault(unit.lane, []), member.position)
     return frozenset(left)
+
+
+def _wants_company(unit: Unit) -> bool:
+    """Whether XLA has to be told that a unit without an annotation of ours may be in flight with another one."""
+    if unit.user_stream is not None:
+        return unit.partner is not None
+    return unit.crowds is not None and not unit.group
 
 
 def _too_small(lanes: Lanes, context: Context) -> frozenset[Unit]:

@@ -52,7 +52,7 @@ class Unit:
     lane: the queue it is in. user_stream: the user's own annotation, as text. group: it is a group call.
     partner: an op that can be in flight with it, None if there is none.
     rivals: what was met before it on other lanes and can be in flight with it.
-    crowds: the unit before it on its lane where that is independent, since more were in flight than there are lanes.
+    crowds: the unit before it on its lane where that is independent: it has the same pairs, or there are no more lanes.
     beside_user: an annotation of the user's is on a permute that XLA would otherwise join to it.
     """
 
@@ -82,9 +82,9 @@ class Lanes:
 def place(symbols: Symbols, max_lanes: int, own: Iterable[ir.Operation], kinds: frozenset[str]) -> Lanes:
     """Puts each collective of `kinds`, and each group call, in a lane.
 
-    Chains of dependent collectives share one of `max_lanes` lanes; independent ones get different lanes while there
-    are any. Lane 0 is XLA's default stream, which groups cannot leave; the user's own streams have lanes of their
-    own after it. `own`: annotated ops whose annotation is not the user's.
+    Chains of dependent collectives share one of `max_lanes` lanes, and so do permutes with the same pairs; other
+    independent ones get different lanes while there are any. Lane 0 is XLA's default stream, which groups cannot leave;
+    the user's own streams have lanes of their own after it. `own`: annotated ops whose annotation is not the user's.
     """
     placer = _Placer(symbols, max_lanes, frozenset(own), kinds)
     roots = placer.flow.run()
@@ -103,6 +103,7 @@ class _Placer:
         self._alone: list[list[tuple[Member, Unit]]] = [[] for _ in self._queues]  # no partner yet, by position
         self._joined: dict[tuple[Clock, Clock], Clock] = {}
         self._combinable: dict[tuple[object, ...], Unit] = {}
+        self._alike: dict[tuple[object, ...], Unit] = {}
         self._combinable_user: dict[tuple[object, ...], Unit] = {}
         self.units: list[Unit] = []
         self.flow: Dataflow[Clock] = Dataflow(symbols, (0,) * len(self._queues), self._join, self._transfer)
@@ -157,22 +158,29 @@ class _Placer:
                 mate = None
             if mate is not None and not of_user and mate.bytes + fact.bytes <= COMBINER_BYTES:
                 return mate
-            unit = self._new_unit(fact, clock)
+            alike = (place.step, fact.mode, fact.canonical_pairs)
+            unit = self._new_unit(fact, clock, self._alike.get(alike))
             if of_user:
                 self._combinable_user[key] = unit
                 if mate is not None:
                     mate.beside_user = True
             else:
-                self._combinable[key] = unit
+                self._combinable[key] = self._alike[alike] = unit
                 if user_mate is not None and clock[user_mate.lane] < user_mate.members[0].position:
                     unit.beside_user = True
         self.units.append(unit)
         return unit
 
-    def _new_unit(self, fact: Collective, clock: Clock) -> Unit:
+    def _new_unit(self, fact: Collective, clock: Clock, alike: Unit | None = None) -> Unit:
+        """A unit in the lane that fits best. alike: the last one with the same pairs: it uses the same links, so that
+        the two would only get in each other's way on lanes of their own.
+        """
         if fact.stream is not None:
             lane = self._user_lanes[fact.stream]
             return Unit(lane, fact.stream, group=False, crowds=self._passed(lane, clock))
+        last = self._passed(alike.lane, clock) if alike is not None else None
+        if last is not None and last is alike and clock[last.lane] < last.members[0].position:
+            return Unit(last.lane, None, group=False, crowds=last)
         following = [lane for lane in self._free if 0 < len(self._queues[lane]) == clock[lane]]
         unused = [lane for lane in self._free if not self._queues[lane]]
         if lanes := following or unused:

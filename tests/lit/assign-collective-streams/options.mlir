@@ -11,7 +11,7 @@
 // TWO: collective_permute"(%arg0){{.*}}_xla_stream_annotation = "3"
 // TWO: collective_permute"(%arg1){{.*}}_xla_stream_annotation = "4"
 // TWO: collective_permute"(%arg2){{.*}}_xla_stream_annotation = "3"
-// REMARK: Put on stream 3: {{.*}} It shares the stream, since more than max-streams=2 can be in flight at once.
+// REMARK: Put on stream 3: {{.*}} It shares the stream with the collective_permute of line {{[0-9]+}}: more than max-streams=2 can be in flight at once, or the two use the same links.
 // REMARK: XLA_FLAGS="--xla_gpu_experimental_parallel_collective_overlap_limit=3"
 
 // FROM5: collective_permute"(%arg0){{.*}}_xla_stream_annotation = "5"

@@ -134,26 +134,37 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
 // -----
 
 // A function that is called from several places is one op but several executions. Where these need different streams,
-// the function is copied; where they agree it stays one: both calls of the chain use @shift. (XLA does not join
-// permutes of more than 30 MiB together, so these two run side by side.)
+// the function is copied; where they agree it stays one: both calls of the chain use @shift. The call in the loop can be
+// in flight with that chain.
 // CHECK-LABEL: func.func public @called_from_several_places
 // CHECK: %0 = call @shift(%arg0)
-// CHECK: %1 = call @shift_streams(%arg1)
+// CHECK: call @shift_streams(%iterArg
 // CHECK: %2 = call @shift(%0)
 // CHECK-LABEL: func.func private @shift(
 // CHECK: {{.*}}_xla_stream_annotation = "3", combiner_key = "hloverlap.0"
 // CHECK-LABEL: func.func private @shift_streams(
 // CHECK: {{.*}}_xla_stream_annotation = "4", combiner_key = "hloverlap.1"
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
-  func.func public @called_from_several_places(%arg0: tensor<4194304xf32>, %arg1: tensor<4194304xf32>) -> (tensor<4194304xf32>, tensor<4194304xf32>) {
-    %0 = call @shift(%arg0) : (tensor<4194304xf32>) -> tensor<4194304xf32>
-    %1 = call @shift(%arg1) : (tensor<4194304xf32>) -> tensor<4194304xf32>
-    %2 = call @shift(%0) : (tensor<4194304xf32>) -> tensor<4194304xf32>
-    return %1, %2 : tensor<4194304xf32>, tensor<4194304xf32>
+  func.func public @called_from_several_places(%arg0: tensor<8xf32>, %arg1: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+    %c = stablehlo.constant dense<0> : tensor<i32>
+    %n = stablehlo.constant dense<3> : tensor<i32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %0 = call @shift(%arg0) : (tensor<8xf32>) -> tensor<8xf32>
+    %1:2 = stablehlo.while(%iterArg = %c, %iterArg_0 = %arg1) : tensor<i32>, tensor<8xf32>
+    cond {
+      %3 = stablehlo.compare LT, %iterArg, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %3 : tensor<i1>
+    } do {
+      %3 = func.call @shift(%iterArg_0) : (tensor<8xf32>) -> tensor<8xf32>
+      %4 = stablehlo.add %iterArg, %one : tensor<i32>
+      stablehlo.return %4, %3 : tensor<i32>, tensor<8xf32>
+    }
+    %2 = call @shift(%0) : (tensor<8xf32>) -> tensor<8xf32>
+    return %1#1, %2 : tensor<8xf32>, tensor<8xf32>
   }
-  func.func private @shift(%arg0: tensor<4194304xf32>) -> tensor<4194304xf32> {
-    %0 = "stablehlo.collective_permute"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>}> : (tensor<4194304xf32>) -> tensor<4194304xf32>
-    return %0 : tensor<4194304xf32>
+  func.func private @shift(%arg0: tensor<8xf32>) -> tensor<8xf32> {
+    %0 = "stablehlo.collective_permute"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>}> : (tensor<8xf32>) -> tensor<8xf32>
+    return %0 : tensor<8xf32>
   }
 }
 

@@ -89,7 +89,6 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
 // CHECK: collective_permute"(%arg1) {{.*}}}> : (tensor
 // CHECK: collective_permute"(%arg2){{.*}}_xla_stream_annotation = "3", combiner_key = "hloverlap.0"
 // CHECK: collective_permute"(%arg3){{.*}}_xla_stream_annotation = "3", combiner_key = "hloverlap.1"
-// REMARK: XLA_FLAGS="--xla_gpu_experimental_parallel_collective_overlap_limit=3"
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @two_large_sets(%arg0: tensor<65536xf32>, %arg1: tensor<65536xf32>, %arg2: tensor<65536xf32>, %arg3: tensor<65536xf32>) -> (tensor<65536xf32>, tensor<65536xf32>, tensor<65536xf32>, tensor<65536xf32>) {
     %0 = "stablehlo.collective_permute"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>}> : (tensor<65536xf32>) -> tensor<65536xf32>
@@ -97,5 +96,22 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
     %2 = "stablehlo.collective_permute"(%arg2) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 3], [1, 0], [2, 1], [3, 2]]> : tensor<4x2xi64>}> : (tensor<65536xf32>) -> tensor<65536xf32>
     %3 = "stablehlo.collective_permute"(%arg3) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 3], [1, 0], [2, 1], [3, 2]]> : tensor<4x2xi64>}> : (tensor<65536xf32>) -> tensor<65536xf32>
     return %0, %1, %2, %3 : tensor<65536xf32>, tensor<65536xf32>, tensor<65536xf32>, tensor<65536xf32>
+  }
+}
+
+// -----
+
+// Permutes with the same pairs that are too large for XLA to join: they use the same links, so streams would not help.
+// But XLA has to be told that both may be in flight, or it makes one of them synchronous.
+// CHECK-LABEL: func.func public @same_links
+// CHECK-NOT: _xla_stream_annotation
+// CHECK: return
+// REMARK: remark: ACS010: Left on XLA's stream 0: the collective_permute of {{.*}} has the same pairs, so the two use the same links.
+// REMARK: XLA_FLAGS="--xla_gpu_experimental_parallel_collective_overlap_limit
+module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @same_links(%arg0: tensor<4194304xf32>, %arg1: tensor<4194304xf32>) -> (tensor<4194304xf32>, tensor<4194304xf32>) {
+    %0 = "stablehlo.collective_permute"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>}> : (tensor<4194304xf32>) -> tensor<4194304xf32>
+    %1 = "stablehlo.collective_permute"(%arg1) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>}> : (tensor<4194304xf32>) -> tensor<4194304xf32>
+    return %0, %1 : tensor<4194304xf32>, tensor<4194304xf32>
   }
 }
