@@ -28,7 +28,10 @@ class CommandWorker:
         self._process: subprocess.Popen[str] | None = None
 
     def run(self, argv: list[str], out: pathlib.Path) -> dict[str, Any]:
-        """status, stderr, wrote, seconds (of processor time) and peak (bytes by which the largest process grew); or died: how."""
+        """What came of one command: status, stderr, wrote, seconds and peak; or died, which says how.
+
+        seconds: of processor time. peak: bytes by which the largest process grew.
+        """
         if self._process is None:
             environment = os.environ | {"PYTHONPATH": str(HERE.parent), "JAX_PLATFORMS": "cpu"}
             self._process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""Damaged input: files as a full disk, a bad line or a wrong program leaves them, and command lines as people mistype."""
+"""Damaged input: files as a full disk, a bad line or a wrong program leaves them, and mistyped command lines."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ _PIPELINE_WORDS = (
 _FLAGS = (
     "--overlap", "--topology=2x4", "--topology=[0,1]", "--emit=mlir", "--emit=hlo", "--remarks=json", "--check=maybe",
     "--verify-each=false", "--split-input-file", "--verify-diagnostics", "--mlir-timing", "--canonicalize",
-    "--assign-collective-streams=max-streams=0", "--merge-cross-host-transfers=strategy=all", "--mlir-print-ir-after-all",
+    "--assign-collective-streams=max-streams=0", "--merge-cross-host-transfers=strategy=all",
+    "--mlir-print-ir-after-all",
     "--mlir-elide-elementsattrs-if-larger=4", "--allow-unregistered-dialect", "--dump-pass-pipeline",
 )  # fmt: skip
 

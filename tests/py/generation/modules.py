@@ -9,8 +9,9 @@ import dataclasses
 import re
 from collections.abc import Callable, Sequence
 
-from generation.pairs import pairs
 from hypothesis import strategies as st
+
+from generation.pairs import pairs
 
 FLOATS = ("f32", "bf16", "f16", "f64", "f8E4M3FN", "f8E5M2")
 INTEGERS = ("i32", "ui32", "i64", "i16", "i8", "ui8", "i4", "ui4", "ui2", "i1")
@@ -287,7 +288,8 @@ class _Writer:
             else:
                 attributes = ""
             if len(function.results) == 1 and not function.is_group and self.draw(st.integers(0, 4)) == 4:
-                text = f'stablehlo.composite "random.{function.name}" {_names(arguments)} {{decomposition = @{function.name}}} : {signature}'
+                composite = f'stablehlo.composite "random.{function.name}" {_names(arguments)}'
+                text = f"{composite} {{decomposition = @{function.name}}} : {signature}"
             else:
                 text = f"func.call @{function.name}({_names(arguments)}) {attributes}: {signature}"
             return self.results(function.results, text)
@@ -327,7 +329,8 @@ class _Writer:
         effect = "true" if self.draw(st.booleans()) else "false"
         return self.results(
             [value.type],
-            f"stablehlo.custom_call @opaque({value.name}) {{has_side_effect = {effect}}} : ({value.type}) -> {value.type}",
+            f"stablehlo.custom_call @opaque({value.name}) {{has_side_effect = {effect}}} : "
+            f"({value.type}) -> {value.type}",
         )
 
     def loop(self, values: list[Value], depth: int) -> list[Value]:

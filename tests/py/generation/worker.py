@@ -30,7 +30,8 @@ class Worker:
     def examine(self, **request: Any) -> dict[str, Any]:
         """What `examine` found, or a problem: that the process died, raised or was late."""
         process = self._process or self._start()
-        assert process.stdin is not None and process.stdout is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
         timer = threading.Timer(TIME_LIMIT, process.kill)
         timer.start()
         try:

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
 from generation.command_worker import CommandWorker
 from generation.damage import damaged, mistyped
-
 from hloverlap.pipeline.formats import Format
 
 TIME_LIMIT = 10.0  # seconds of processor time for one input, all processes together
