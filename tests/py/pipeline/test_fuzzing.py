@@ -59,6 +59,7 @@ def complaints(answer: dict[str, Any], size: int) -> list[str]:
 def test_damaged_input(
     worker: CommandWorker, encoded: dict[Format, bytes], request: pytest.FixtureRequest, tmp_path: pathlib.Path
 ) -> None:
+    assert request.config.cache is not None
     generator = random.Random(request.config.getoption("--seed"))
     bases = {kind.value: data for kind, data in encoded.items()}
     sound, broken, out = tmp_path / "sound.mlir", tmp_path / "broken", tmp_path / "out"
@@ -76,7 +77,7 @@ def test_damaged_input(
             argv, size = ["--overlap", str(broken)], len(data)
         answer = worker.run([*argv, "-o", str(out)], out)
         if found := complaints(answer, size):
-            kept = tmp_path / f"input-{number}"
+            kept = request.config.cache.mkdir("damaged-inputs") / f"{request.config.getoption('--seed')}-{number}"
             kept.write_bytes((broken if str(broken) in argv else sound).read_bytes())
             pytest.fail(f"input {number}: {', '.join(found)}; hlo-opt {argv} with the input in {kept}\n{answer}")
         assert not list(tmp_path.glob(".hlo-opt-*")), "a temporary file is left"

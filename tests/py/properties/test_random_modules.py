@@ -8,7 +8,6 @@ A module that shows a mistake is shrunk and left in the folder that the failure 
 
 from __future__ import annotations
 
-import pathlib
 from collections.abc import Iterator
 
 import pytest
@@ -67,9 +66,10 @@ def problems(workers: tuple[Worker, Worker], module: Generated, topology: str | 
     return found
 
 
-def test_passes_keep_their_promises(
-    workers: tuple[Worker, Worker], request: pytest.FixtureRequest, tmp_path: pathlib.Path
-) -> None:
+def test_passes_keep_their_promises(workers: tuple[Worker, Worker], request: pytest.FixtureRequest) -> None:
+    assert request.config.cache is not None
+    folder = request.config.cache.mkdir("random-modules")
+
     @seed(request.config.getoption("--seed"))
     @settings(
         max_examples=request.config.getoption("--examples"),
@@ -83,9 +83,9 @@ def test_passes_keep_their_promises(
         topology = data.draw(topologies(module.devices))
         found = problems(workers, module, topology, data.draw(st.integers(0, 9)))
         if found:
-            left = tmp_path / "shrunk.mlir"  # the last one written is the smallest
+            left = folder / "shrunk.mlir"  # the last one written is the smallest
             left.write_text(module.text)
-            (tmp_path / "shrunk.txt").write_text("\n".join([f"topology {topology}", *found]))
+            (folder / "shrunk.txt").write_text("\n".join([f"topology {topology}", *found]))
             raise AssertionError("\n".join([f"the module is in {left}", *found]))
 
     examine()
