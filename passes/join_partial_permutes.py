@@ -23,7 +23,9 @@ from hloverlap.passes.locations import describe
 # A joined permute must be estimated to take at most this much of the time of those apart.
 _WORTH = 0.85
 
-# What a select moves, in bytes read and written once each, for a byte of its result.
+# What a select moves, in bytes read and written once each, for a byte of its result. Only those before the permute
+# count: XLA fuses those after it with what uses them. Two permutes of two H200s in one host, with an add each, took
+# 49 us apart and 32 joined at 1 KiB, 70 and 41 at 4 MiB, 516 and 390 at 64 MiB.
 _SELECT = 1.5
 
 _Set = list[Collective]
@@ -33,7 +35,7 @@ _Set = list[Collective]
 class JoinPartialPermutes(Pass):
     """Each device sends what the permute would send in which it is a source; the result of each permute is the joined
     one's on its targets, and zeros elsewhere. Only what is ready at the same time is joined, and only where the
-    transfers that are saved are estimated to take longer than the selects.
+    transfers that are saved are estimated to take longer than the selects before it.
     """
 
     name = "join-partial-permutes"
@@ -138,14 +140,12 @@ class _Joiner:
         return self._estimate([*part, fact]) <= _WORTH * (self._estimate(part) + self._apart([fact]))
 
     def _estimate(self, part: _Set) -> float:
-        """Microseconds of one permute of all, and of the selects around it, each result's in a kernel of its own."""
+        """Microseconds of one permute of all, and of choosing what each device sends."""
         target, topology = self._context.costs, self._context.topology
         joined = dataclasses.replace(part[0], pairs=tuple(pair for fact in part for pair in fact.pairs))
-        operands = len({fact.op.operands[0] for fact in part})
-        kernels = (operands > 1) + len(part) if len(part) > 1 else 0
-        selects = operands - 1 + len(part) if len(part) > 1 else 0
-        copies = kernels * target.pack + selects * _SELECT * part[0].bytes / target.copy
-        return target.together([joined], topology) + copies
+        selects = len({fact.op.operands[0] for fact in part}) - 1
+        chosen = (target.pack if selects else 0.0) + selects * _SELECT * part[0].bytes / target.copy
+        return target.together([joined], topology) + chosen
 
     def _apart(self, part: _Set) -> float:
         return self._context.costs.apart(part, self._context.topology)
