@@ -1,25 +1,55 @@
 // RUN: hlo-opt %s --lower-send-recv --split-input-file 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
-// RUN: hlo-opt %s --lower-send-recv --merge-cross-host-transfers=strategy=group --topology=2x2 --split-input-file 2>/dev/null | FileCheck %s --check-prefix=MERGED
+// RUN: hlo-opt %s --lower-send-recv --join-partial-permutes --merge-cross-host-transfers=strategy=concat --topology=2x2 --split-input-file 2>/dev/null | FileCheck %s --check-prefix=MERGED
 
 // What `jax.lax.psend` and `jax.lax.precv` give: each send has a token of its own, which leads to its recv alone. That
 // is a permute in two halves; made one, it can be merged with others.
-// CHECK-LABEL: func.func public @two_directions
-// CHECK-NEXT: %[[A:.+]] = "stablehlo.collective_permute"(%arg0) {{.*}}dense<{{\[\[}}0, 1], [1, 2], [2, 3], [3, 0]]>
-// CHECK-NEXT: %[[B:.+]] = "stablehlo.collective_permute"(%arg1) {{.*}}dense<{{\[\[}}0, 3], [1, 0], [2, 1], [3, 2]]>
+// CHECK-LABEL: func.func public @two_arrays
+// CHECK-NEXT: %[[A:.+]] = "stablehlo.collective_permute"(%arg0) {{.*}}dense<{{\[\[}}0, 1], [1, 2], [2, 3]]>
+// CHECK-NEXT: %[[B:.+]] = "stablehlo.collective_permute"(%arg1) {{.*}}dense<{{\[\[}}0, 1], [1, 2], [2, 3]]>
 // CHECK-NEXT: return %[[A]], %[[B]]
 // REMARK: remark: LSR001: Made a permute with the send of line {{[0-9]+}}: no other token orders it.
-// MERGED-LABEL: func.func public @two_directions
-// MERGED-NEXT: call @collectives_group(%arg0, %arg1)
+// MERGED-LABEL: func.func public @two_arrays
+// MERGED: "stablehlo.collective_permute"({{.*}}tensor<16xf32>
+// MERGED-NOT: collective_permute
+// MERGED: return
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
-  func.func public @two_directions(%arg0: tensor<8xf32>, %arg1: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  func.func public @two_arrays(%arg0: tensor<8xf32>, %arg1: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
     %1 = stablehlo.create_token : !stablehlo.token
-    %2 = "stablehlo.send"(%arg0, %1) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>}> : (tensor<8xf32>, !stablehlo.token) -> !stablehlo.token
+    %2 = "stablehlo.send"(%arg0, %1) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3]]> : tensor<3x2xi64>}> : (tensor<8xf32>, !stablehlo.token) -> !stablehlo.token
     %4 = stablehlo.create_token : !stablehlo.token
-    %5 = "stablehlo.send"(%arg1, %4) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 3], [1, 0], [2, 1], [3, 2]]> : tensor<4x2xi64>}> : (tensor<8xf32>, !stablehlo.token) -> !stablehlo.token
-    %3:2 = "stablehlo.recv"(%2) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>}> : (!stablehlo.token) -> (tensor<8xf32>, !stablehlo.token)
-    %6:2 = "stablehlo.recv"(%5) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 3], [1, 0], [2, 1], [3, 2]]> : tensor<4x2xi64>}> : (!stablehlo.token) -> (tensor<8xf32>, !stablehlo.token)
+    %5 = "stablehlo.send"(%arg1, %4) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3]]> : tensor<3x2xi64>}> : (tensor<8xf32>, !stablehlo.token) -> !stablehlo.token
+    %3:2 = "stablehlo.recv"(%2) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3]]> : tensor<3x2xi64>}> : (!stablehlo.token) -> (tensor<8xf32>, !stablehlo.token)
+    %6:2 = "stablehlo.recv"(%5) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3]]> : tensor<3x2xi64>}> : (!stablehlo.token) -> (tensor<8xf32>, !stablehlo.token)
     return %3#0, %6#0 : tensor<8xf32>, tensor<8xf32>
+  }
+}
+
+// -----
+
+// XLA:GPU takes no sends around a ring: they would wait for each other. So a ring is a line and the step that closes it,
+// two messages that follow each other on the stream. As permutes they are one.
+// CHECK-LABEL: func.func public @ring_in_two_parts
+// CHECK: "stablehlo.collective_permute"(%[[X:.+]]) {{.*}}dense<{{\[\[}}0, 1], [1, 2], [2, 3]]>
+// CHECK-NEXT: "stablehlo.collective_permute"(%[[X]]) {{.*}}dense<{{\[\[}}3, 0]]>
+// MERGED-LABEL: func.func public @ring_in_two_parts
+// MERGED: "stablehlo.collective_permute"({{.*}}dense<{{\[\[}}0, 1], [1, 2], [2, 3], [3, 0]]>
+// MERGED-NOT: collective_permute
+// MERGED: sdy.return
+module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
+  sdy.mesh @mesh = <["x"=4]>
+  func.func public @ring_in_two_parts(%arg0: tensor<32xf32>) -> tensor<32xf32> {
+    %m = sdy.manual_computation(%arg0) in_shardings=[<@mesh, [{"x"}]>] out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%x: tensor<8xf32>) {
+      %1 = stablehlo.create_token : !stablehlo.token
+      %2 = "stablehlo.send"(%x, %1) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3]]> : tensor<3x2xi64>}> : (tensor<8xf32>, !stablehlo.token) -> !stablehlo.token
+      %3:2 = "stablehlo.recv"(%2) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3]]> : tensor<3x2xi64>}> : (!stablehlo.token) -> (tensor<8xf32>, !stablehlo.token)
+      %4 = stablehlo.create_token : !stablehlo.token
+      %5 = "stablehlo.send"(%x, %4) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[3, 0]]> : tensor<1x2xi64>}> : (tensor<8xf32>, !stablehlo.token) -> !stablehlo.token
+      %6:2 = "stablehlo.recv"(%5) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[3, 0]]> : tensor<1x2xi64>}> : (!stablehlo.token) -> (tensor<8xf32>, !stablehlo.token)
+      %7 = stablehlo.add %3#0, %6#0 : tensor<8xf32>
+      sdy.return %7 : tensor<8xf32>
+    } : (tensor<32xf32>) -> tensor<32xf32>
+    return %m : tensor<32xf32>
   }
 }
 
