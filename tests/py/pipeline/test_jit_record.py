@@ -214,8 +214,8 @@ class Device:
     """What a setting reads of a device."""
 
     process_index: int
-    platform: str = "gpu"
-    device_kind: str = "NVIDIA H200"
+    platform: str = "cpu"
+    device_kind: str = "cpu"
 
 
 def test_the_topology_comes_from_the_processes_of_the_devices() -> None:
