@@ -72,7 +72,9 @@ after:  %b = stablehlo.slice %x [0:1, 0:128]
             if shorter:
                 reason = "HSP005", f"it carries the attribute {carried[0][0]}"
             if reason is not None:
-                context.remark(reason[0], f"Not hoisted, though less of it is needed: {reason[1]}.", permute)
+                context.remark(
+                    reason[0], f"Not hoisted, though what comes after it makes it smaller: {reason[1]}.", permute
+                )
                 self.count(context, "num-declined")
 
     def _chain(self, permute: ir.Operation, here: set[ir.Value]) -> tuple[list[ir.Operation], tuple[str, str] | None]:
@@ -91,7 +93,7 @@ after:  %b = stablehlo.slice %x [0:1, 0:128]
             elif users and _makes_smaller(users[0]) and users[0].name == _CONVERT:
                 reason = self._objection_to_convert(users[0], permute)
             if reason is not None:
-                return chain, reason if any(map(_makes_smaller, users)) else None
+                return chain, reason if all(map(_makes_smaller, users)) else None
             if not users or not _may_move(users[0]):
                 return chain, None
             chain.append(users[0])

@@ -71,8 +71,8 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
 // This type has no zero, and integers of four bits are not what every network of devices can send.
 // CHECK-LABEL: func.func public @types_to_keep_away_from
 // CHECK-COUNT-2: collective_permute{{.*}}tensor<8x16xf32>
-// REMARK: remark: HSP006: Not hoisted, though less of it is needed: elements of type f8E8M0FNU are no data that every device can be sent.
-// REMARK: remark: HSP006: Not hoisted, though less of it is needed: elements of type i4 are no data that every device can be sent.
+// REMARK: remark: HSP006: Not hoisted, though what comes after it makes it smaller: elements of type f8E8M0FNU are no data that every device can be sent.
+// REMARK: remark: HSP006: Not hoisted, though what comes after it makes it smaller: elements of type i4 are no data that every device can be sent.
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @types_to_keep_away_from(%arg0: tensor<8x16xf32>) -> (tensor<8x16xf8E8M0FNU>, tensor<8x16xi4>) {
     %0 = "stablehlo.collective_permute"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3]]> : tensor<3x2xi64>}> : (tensor<8x16xf32>) -> tensor<8x16xf32>
@@ -88,7 +88,7 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
 // Next to a convert before the permute XLA would take both for nothing; a NaN would keep the payload that it now loses.
 // CHECK-LABEL: func.func public @converted_before
 // CHECK: "stablehlo.collective_permute"({{.*}}tensor<8x16xf32>
-// REMARK: remark: HSP004: Not hoisted, though less of it is needed: it was converted before, and XLA would join both converts to one.
+// REMARK: remark: HSP004: Not hoisted, though what comes after it makes it smaller: it was converted before, and XLA would join both converts to one.
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @converted_before(%arg0: tensor<8x16xbf16>) -> tensor<8x16xbf16> {
     %0 = stablehlo.convert %arg0 : (tensor<8x16xbf16>) -> tensor<8x16xf32>
@@ -103,7 +103,7 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
 // Two slices would be two messages.
 // CHECK-LABEL: func.func public @used_twice
 // CHECK-NEXT: "stablehlo.collective_permute"(%arg0)
-// REMARK: remark: HSP002: Not hoisted, though less of it is needed: it is used in more than one place.
+// REMARK: remark: HSP002: Not hoisted, though what comes after it makes it smaller: it is used in more than one place.
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @used_twice(%arg0: tensor<8x16xf32>) -> (tensor<1x16xf32>, tensor<1x16xf32>) {
     %0 = "stablehlo.collective_permute"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>}> : (tensor<8x16xf32>) -> tensor<8x16xf32>
@@ -115,12 +115,27 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
 
 // -----
 
+// All of it is needed; there is nothing to say.
+// CHECK-LABEL: func.func public @needed_as_it_is
+// CHECK-NEXT: "stablehlo.collective_permute"(%arg0)
+// REMARK-NOT: remark: HSP002
+module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @needed_as_it_is(%arg0: tensor<8x16xf32>) -> (tensor<1x16xf32>, tensor<8x16xf32>) {
+    %0 = "stablehlo.collective_permute"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>}> : (tensor<8x16xf32>) -> tensor<8x16xf32>
+    %1 = stablehlo.slice %0 [0:1, 0:16] : (tensor<8x16xf32>) -> tensor<1x16xf32>
+    %2 = stablehlo.negate %0 : tensor<8x16xf32>
+    return %1, %2 : tensor<1x16xf32>, tensor<8x16xf32>
+  }
+}
+
+// -----
+
 // Nothing moves across a barrier.
 // CHECK-LABEL: func.func public @past_a_barrier
 // CHECK-NEXT: "stablehlo.collective_permute"(%arg0)
 // CHECK-NEXT: stablehlo.optimization_barrier
 // CHECK-NEXT: stablehlo.slice
-// REMARK: remark: HSP003: Not hoisted, though less of it is needed: a barrier, a side effect or the edge of a region is in between.
+// REMARK: remark: HSP003: Not hoisted, though what comes after it makes it smaller: a barrier, a side effect or the edge of a region is in between.
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @past_a_barrier(%arg0: tensor<8x16xf32>) -> (tensor<8x16xf32>, tensor<1x16xf32>) {
     %0 = "stablehlo.collective_permute"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>}> : (tensor<8x16xf32>) -> tensor<8x16xf32>
@@ -139,8 +154,8 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
 // CHECK-NEXT: stablehlo.slice
 // CHECK-NEXT: "stablehlo.collective_permute"(%arg0)
 // CHECK-NEXT: stablehlo.slice
-// REMARK: remark: HSP005: Not hoisted, though less of it is needed: it carries the attribute theirs.
-// REMARK: remark: HSP005: Not hoisted, though less of it is needed: the slice carries the attribute theirs.
+// REMARK: remark: HSP005: Not hoisted, though what comes after it makes it smaller: it carries the attribute theirs.
+// REMARK: remark: HSP005: Not hoisted, though what comes after it makes it smaller: the slice carries the attribute theirs.
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @attributes_of_others(%arg0: tensor<8x16xf32>) -> (tensor<1x16xf32>, tensor<1x16xf32>) {
     %0 = "stablehlo.collective_permute"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>}> {mhlo.frontend_attributes = {theirs = "kept"}} : (tensor<8x16xf32>) -> tensor<8x16xf32>
