@@ -109,6 +109,17 @@ def compile_and_load(
     return client.compile_and_load(module, _jax.DeviceList(tuple(devices)), compile_options)
 
 
+def join_processes(coordinator: str, processes: int, process: int) -> None:
+    """Makes this one of several processes whose CPU devices together are jax's; they talk over gloo.
+
+    coordinator: host:port, where process 0 listens. Before jax has any devices.
+    """
+    import jax
+
+    jax.config.update("jax_cpu_collectives_implementation", "gloo")
+    jax.distributed.initialize(coordinator, processes, process)
+
+
 def parameter_slices(
     executable: Any, devices: Sequence[jax.Device], shapes: Sequence[tuple[int, ...]]
 ) -> list[list[Slices]]:
@@ -229,6 +240,30 @@ def live_executables() -> list[Any]:
     if not xla_bridge.backends_are_initialized():
         return []
     return [executable for client in xla_bridge.backends().values() for executable in client.live_executables()]
+
+
+# --- arrays and their shards (used by transfers only) -----------------------------------------------------------------
+
+
+def local_shards(array: jax.Array) -> Sequence[jax.Array]:
+    """The parts of an array on this process's devices, in the order of ``sharding.addressable_devices_indices_map``.
+
+    ``addressable_shards`` takes twice the time, which counts for hundreds of small arrays.
+    """
+    shards: Sequence[jax.Array] = array._arrays  # type: ignore[attr-defined]
+    return shards
+
+
+def assembler(shape: tuple[int, ...], dtype: Any, sharding: jax.sharding.Sharding) -> Callable[[Any], jax.Array]:
+    """``jax.make_array_from_single_device_arrays`` for many arrays alike, in a quarter of the time: nothing is checked.
+
+    What it gives takes a list of single-device arrays in the order of `local_shards`, and keeps the list.
+    """
+    import jax
+    from jax._src import array, core
+
+    aval = core.update_aval_with_sharding(jax.core.ShapedArray(shape, dtype), sharding)
+    return lambda shards: array.ArrayImpl(aval, sharding, shards, committed=True, _skip_checks=True)
 
 
 # --- HLO after partitioning (used by jitting only) --------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -85,16 +86,21 @@ def _offsets(round: Round, side: str, devices: int) -> jax.Array:
 
 def _as_bits(x: jax.Array) -> jax.Array:
     """Small floats as integers: XLA may hold them in wider ones, which changes NaNs. Less than a byte as a byte."""
-    if jnp.issubdtype(x.dtype, jnp.floating) and (bits := jnp.finfo(x.dtype).bits) < 32:
-        x = jax.lax.bitcast_convert_type(x, jnp.dtype(f"uint{bits}"))
-    if jnp.issubdtype(x.dtype, jnp.integer) and jnp.iinfo(x.dtype).bits < 8:
+    if jnp.issubdtype(x.dtype, jnp.floating) and _bits(x.dtype) < 32:
+        x = jax.lax.bitcast_convert_type(x, jnp.dtype(f"uint{_bits(x.dtype)}"))
+    if jnp.issubdtype(x.dtype, jnp.integer) and _bits(x.dtype) < 8:
         x = x.astype(jnp.int8)
     return x
 
 
-def _from_bits(x: jax.Array, dtype: jnp.dtype) -> jax.Array:
+def _from_bits(x: jax.Array, dtype: np.dtype) -> jax.Array:
     if x.dtype == dtype:
         return x
     if not jnp.issubdtype(dtype, jnp.floating):
         return x.astype(dtype)
-    return jax.lax.bitcast_convert_type(x.astype(f"uint{jnp.finfo(dtype).bits}"), dtype)
+    return jax.lax.bitcast_convert_type(x.astype(f"uint{_bits(dtype)}"), dtype)
+
+
+def _bits(dtype: np.dtype) -> int:
+    info: Any = jnp.finfo(dtype) if jnp.issubdtype(dtype, jnp.floating) else jnp.iinfo(dtype)  # type: ignore[no-untyped-call]
+    return int(info.bits)

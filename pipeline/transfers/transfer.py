@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Sharding
 
-from hloverlap.pipeline import compiling
+from hloverlap.pipeline import compiling, versions
 from hloverlap.pipeline.transfers import planning, program
 from hloverlap.pipeline.transfers.planning import Box, Lane, Leaf, Shape
+from hloverlap.pipeline.transfers.roads import Path, devices_of
 
 # Merging is all there is to do: no compute stands beside the permutes.
 PIPELINE = "canonicalize-permutes,merge-cross-host-transfers"
@@ -21,113 +22,103 @@ PIPELINE = "canonicalize-permutes,merge-cross-host-transfers"
 _STRUCTURES = 256  # compiled transfers that are kept
 
 
-_Fill = Callable[[Shape, str, jax.Device], jax.Array]
+@functools.lru_cache(maxsize=_STRUCTURES)
+def transfer(paths: tuple[Path, ...], chunk_bytes: int) -> Transfer:
+    """Plans and compiles, once for the same paths. Every process must call it with the same paths in one order."""
+    devices = devices_of(*(side for path in paths for side in (path.source, path.target)))
+    position = {device: number for number, device in enumerate(devices)}
+    lanes = planning.lanes([_leaf(path, position) for path in paths], [device.process_index for device in devices])
+    if not any(device.process_index == jax.process_index() for device in devices):
+        return Transfer(paths, devices, [])
+    compiled = [
+        _Part(lanes, program.compile(lanes, devices, PIPELINE), paths, devices)
+        for lanes in planning.chunks(lanes, chunk_bytes)
+    ]
+    return Transfer(paths, devices, compiled)
 
 
-@dataclasses.dataclass(frozen=True)
-class Path:
-    """One array's way. Paths that are equal on all processes give the same modules on all of them."""
-
-    shape: Shape
-    dtype: np.dtype
-    source: Sharding
-    target: Sharding
-    donated: bool
-
-
-@dataclasses.dataclass(frozen=True)
-class Part:
-    """One module and the lanes that it moves. rewritten: None where this process owns none of the devices."""
-
-    lanes: Sequence[Lane]
-    rewritten: compiling.Rewritten | None
-
-
-@dataclasses.dataclass(frozen=True)
 class Transfer:
-    """Moves arrays along `paths`, in as many calls of XLA as there are parts. devices: of all paths, by id."""
+    """Moves arrays along `paths` between `devices`, in as many calls of XLA as there are parts."""
 
-    paths: tuple[Path, ...]
-    devices: tuple[jax.Device, ...]
-    parts: tuple[Part, ...]
+    def __init__(self, paths: Sequence[Path], devices: Sequence[jax.Device], parts: Sequence[_Part]) -> None:
+        self.parts = parts
+        self._blocks = devices[0].platform == "cpu"
+        self._sizes = [len(_local_positions(path.target, path.shape)) for path in paths]
+        self._assemble = [versions.assembler(path.shape, path.dtype, path.target) for path in paths]
 
     def __call__(self, arrays: Sequence[jax.Array]) -> list[jax.Array]:
         """The arrays with their target shardings. Every process that owns one of the devices must call it.
 
         On CPU it returns when all is done: two modules in flight there may take each other's messages.
         """
-        arrived: list[list[jax.Array]] = [[] for _ in arrays]
+        held = [versions.local_shards(array) for array in arrays]
+        arrived: list[list[Any]] = [[None] * size for size in self._sizes]
         for part in self.parts:
-            if part.rewritten is not None:
-                self._run(part, part.rewritten, arrays, arrived)
-        return [
-            jax.make_array_from_single_device_arrays(path.shape, path.target, shards, dtype=path.dtype)
-            for path, shards in zip(self.paths, arrived, strict=True)
-        ]
+            moved = part(held, arrived)
+            if self._blocks:
+                jax.block_until_ready(moved)
+        return [assemble(shards) for assemble, shards in zip(self._assemble, arrived, strict=True)]
 
-    def _run(
+
+class _Part:
+    """One module, and which shard of which array goes in and comes out where.
+
+    A place is the number of an array and that of a shard among those of this process.
+    """
+
+    def __init__(
         self,
-        part: Part,
+        lanes: Sequence[Lane],
         rewritten: compiling.Rewritten,
-        arrays: Sequence[jax.Array],
-        arrived: list[list[jax.Array]],
+        paths: Sequence[Path],
+        devices: Sequence[jax.Device],
     ) -> None:
+        self.rewritten = rewritten
+        self._lanes = lanes
+        self._local = [(n, device) for n, device in enumerate(devices) if device.process_index == jax.process_index()]
+        placement = program.sharding(devices)
+        self._assemble = [
+            versions.assembler(program.stacked(lane.source_shape, len(devices)), jnp.dtype(lane.dtype), placement)
+            for lane in lanes
+        ]
+        source = [_local_positions(path.source, path.shape) for path in paths]
+        target = [_local_positions(path.target, path.shape) for path in paths]
+        self._takes = [[_place(lane.source.get(n), source, device) for n, device in self._local] for lane in lanes]
+        self._gives = [[_place(lane.target.get(n), target, device) for n, device in self._local] for lane in lanes]
+
+    def __call__(self, held: Sequence[Sequence[jax.Array]], arrived: Sequence[list[Any]]) -> Sequence[jax.Array]:
+        """held, arrived: by array, then by shard of this process. Gives all that must be there in the end."""
         fill = functools.cache(_zeros)  # of one size one is enough
-        moved = rewritten(*[self._argument(lane, arrays, _zeros if lane.donated else fill) for lane in part.lanes])
-        for lane, array in zip(part.lanes, moved, strict=True):
-            for device, shard in self._local(array):
-                if device in lane.target:
-                    number = lane.target[device]
-                    arrived[number].append(shard if self.paths[number].shape else shard.reshape(()))
-        if self.devices[0].platform == "cpu":
-            jax.block_until_ready(moved)
+        arguments = []
+        for lane, places, assemble in zip(self._lanes, self._takes, self._assemble, strict=True):
+            shape, make = program.local(lane.source_shape), _zeros if lane.donated else fill
+            shards = [
+                held[place[0]][place[1]] if place else make(shape, lane.dtype, device)
+                for place, (_, device) in zip(places, self._local, strict=True)
+            ]
+            arguments.append(assemble(shards if lane.source_shape else [shard.reshape(shape) for shard in shards]))
+        moved: Sequence[jax.Array] = self.rewritten(*arguments)
+        for lane, places, array in zip(self._lanes, self._gives, moved, strict=True):
+            if not any(places):  # who only sends is spared taking the result apart
+                continue
+            for place, shard in zip(places, versions.local_shards(array), strict=True):
+                if place:
+                    arrived[place[0]][place[1]] = shard if lane.target_shape else shard.reshape(())
+        return moved
 
-    def _argument(self, lane: Lane, arrays: Sequence[jax.Array], fill: _Fill) -> jax.Array:
-        shape = program.local(lane.source_shape)
-        shards: list[jax.Array] = []
-        held = {number: dict(self._local(arrays[number])) for number in dict.fromkeys(lane.source.values())}
-        for device, owner in enumerate(self.devices):
-            if owner.process_index == jax.process_index():
-                number = lane.source.get(device)
-                shard = fill(shape, lane.dtype, owner) if number is None else held[number][device]
-                shards.append(shard if shard.ndim else shard.reshape(shape))
-        whole = program.stacked(lane.source_shape, len(self.devices))
-        return jax.make_array_from_single_device_arrays(whole, self._placement, shards)
 
-    def _local(self, array: jax.Array) -> list[tuple[int, jax.Array]]:
-        """The position of each device of this process that holds a part of the array, and the part."""
-        return [(self._position[shard.device], shard.data) for shard in array.addressable_shards]
+def _place(array: int | None, shards: Sequence[dict[jax.Device, int]], device: jax.Device) -> tuple[int, int] | None:
+    return None if array is None else (array, shards[array][device])
 
-    @functools.cached_property
-    def _position(self) -> dict[jax.Device, int]:
-        return {device: position for position, device in enumerate(self.devices)}
 
-    @functools.cached_property
-    def _placement(self) -> Sharding:
-        return program.sharding(self.devices)
+def _local_positions(sharding: Sharding, shape: Shape) -> dict[jax.Device, int]:
+    """This process's devices of a sharding, and which of an array's shards each holds."""
+    return {device: number for number, device in enumerate(sharding.addressable_devices_indices_map(shape))}
 
 
 def _zeros(shape: Shape, dtype: str, device: jax.Device) -> jax.Array:
-    return jax.device_put(np.zeros(shape, jnp.dtype(dtype)), device)
-
-
-@functools.lru_cache(maxsize=_STRUCTURES)
-def transfer(paths: tuple[Path, ...], chunk_bytes: int) -> Transfer:
-    """Plans and compiles, once for the same paths. Every process must call it with the same paths in one order."""
-    together = {device for path in paths for side in (path.source, path.target) for device in side.device_set}
-    devices = tuple(sorted(together, key=lambda device: device.id))
-    position = {device: number for number, device in enumerate(devices)}
-    leaves = [_leaf(path, position) for path in paths]
-    lanes = planning.lanes(leaves, [device.process_index for device in devices])
-    takes_part = any(device.process_index == jax.process_index() for device in devices)
-    return Transfer(
-        paths,
-        devices,
-        tuple(
-            Part(part, program.compile(part, devices, PIPELINE) if takes_part else None)
-            for part in planning.chunks(lanes, chunk_bytes)
-        ),
-    )
+    zeros: jax.Array = jax.device_put(np.zeros(shape, jnp.dtype(dtype)), device)
+    return zeros
 
 
 def _leaf(path: Path, position: dict[jax.Device, int]) -> Leaf:
@@ -142,9 +133,9 @@ def _leaf(path: Path, position: dict[jax.Device, int]) -> Leaf:
 
 
 def boxes(sharding: Sharding, shape: Shape) -> dict[jax.Device, Box]:
-    """The part of an array of this shape that each device holds. Raises ValueError where it cannot be divided so."""
-    sharding.shard_shape(shape)
+    """The part of an array of this shape that each device holds, by the device's id."""
+    indices = sharding.devices_indices_map(shape)
     return {
-        device: tuple(part.indices(size)[:2] for part, size in zip(index, shape, strict=True))
-        for device, index in sorted(sharding.devices_indices_map(shape).items(), key=lambda item: item[0].id)
+        device: tuple(part.indices(size)[:2] for part, size in zip(indices[device], shape, strict=True))
+        for device in devices_of(sharding)
     }

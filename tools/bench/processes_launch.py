@@ -55,7 +55,8 @@ def join() -> Any:
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
     jax.config.update("jax_num_cpu_devices", given["devices"])
     if given["sockets"]:
-        jax.config.update("jax_cross_host_transfer_socket_address", "127.0.0.1:0")
+        jax.config.update("jax_cross_host_transfer_socket_address", f"127.0.0.1:{_free_port()}")
+        jax.config.update("jax_cross_host_transport_addresses", "127.0.0.1:0,127.0.0.1:0")
     jax.distributed.initialize(f"127.0.0.1:{given['port']}", given["processes"], given["process"])
     return given["order"]
 
