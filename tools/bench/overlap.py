@@ -13,12 +13,15 @@ _KINDS_SHOWN = 6  # kernels that are told for each stream
 
 @dataclasses.dataclass(frozen=True)
 class Interval:
-    """One kernel or copy. start, end: nanoseconds. stream: the trace's name of the CUDA stream."""
+    """One kernel or copy. start, end: nanoseconds. stream: the trace's name of the CUDA stream. op: XLA's name of what
+    it belongs to, the same on all devices that take part in a collective.
+    """
 
     start: float
     end: float
     stream: str
     name: str
+    op: str = ""
 
     @property
     def is_transfer(self) -> bool:
@@ -31,13 +34,12 @@ class Interval:
 class Overlap:
     """Of one device. All in microseconds.
 
-    transfers: time in which at least one transfer ran. together: in which at least two did.
-    beside_compute: in which a transfer and something else ran. whole: from the first start to the last end.
-    streams: stream -> (kernel, count, microseconds) of what took most of its time.
+    transfers: time in which at least one transfer ran. beside_compute: in which a transfer and something else ran.
+    whole: from the first start to the last end. streams: stream -> (kernel, count, microseconds) of what took most of
+    its time.
     """
 
     transfers: float
-    together: float
     beside_compute: float
     whole: float
     streams: dict[str, list[tuple[str, int, float]]]
@@ -45,18 +47,29 @@ class Overlap:
 
 def measure(intervals: Sequence[Interval]) -> Overlap:
     """Sums over one device's intervals."""
-    transfers = [interval for interval in intervals if interval.is_transfer]
-    others = [interval for interval in intervals if not interval.is_transfer]
-    at_least = [_time_with(transfers, 1), _time_with(transfers, 2)]
-    either = _time_with(intervals, 1)
+    transfers = _busy(interval for interval in intervals if interval.is_transfer)
+    others = _busy(interval for interval in intervals if not interval.is_transfer)
+    either = _busy(intervals)
     whole = max((i.end for i in intervals), default=0.0) - min((i.start for i in intervals), default=0.0)
     return Overlap(
-        transfers=at_least[0] / 1e3,
-        together=at_least[1] / 1e3,
-        beside_compute=(at_least[0] + _time_with(others, 1) - either) / 1e3,
+        transfers=transfers / 1e3,
+        beside_compute=(transfers + others - either) / 1e3,
         whole=whole / 1e3,
         streams=_streams(intervals),
     )
+
+
+def share_together(devices: Iterable[Sequence[Interval]]) -> float:
+    """Of the time in which collectives ran on any device, the share in which at least two different ones did.
+
+    Over all devices together, since a copy from device to device shows on one of the two only.
+    """
+    by_op: dict[str, list[Interval]] = collections.defaultdict(list)
+    for interval in (interval for device in devices for interval in device if interval.is_transfer):
+        by_op[interval.op].append(interval)
+    spans = [span for intervals in by_op.values() for span in _spans(intervals)]
+    any_time, two = _time_with(spans, 1), _time_with(spans, 2)
+    return two / any_time if any_time else 0.0
 
 
 def read_trace(folder: pathlib.Path) -> dict[str, list[Interval]]:
@@ -74,7 +87,7 @@ def of_planes(planes: Iterable[Any]) -> dict[str, list[Interval]]:
         if not plane.name.startswith("/device:GPU"):
             continue
         found[plane.name] = [
-            Interval(event.start_ns, event.start_ns + event.duration_ns, line.name, event.name)
+            Interval(event.start_ns, event.start_ns + event.duration_ns, line.name, event.name, _op(event))
             for line in plane.lines
             if line.name.startswith("Stream")
             for event in line.events
@@ -83,9 +96,28 @@ def of_planes(planes: Iterable[Any]) -> dict[str, list[Interval]]:
     return found
 
 
-def _time_with(intervals: Iterable[Interval], least: int) -> float:
-    """Nanoseconds in which at least `least` of the intervals ran."""
-    edges = sorted([(i.start, 1) for i in intervals] + [(i.end, -1) for i in intervals])
+def _op(event: Any) -> str:
+    return next((str(value) for name, value in event.stats if name == "hlo_op"), "")
+
+
+def _spans(intervals: Iterable[Interval]) -> list[tuple[float, float]]:
+    """The times in which at least one of the intervals ran, as (start, end) that do not touch."""
+    spans: list[tuple[float, float]] = []
+    for interval in sorted(intervals, key=lambda each: each.start):
+        if spans and interval.start <= spans[-1][1]:
+            spans[-1] = spans[-1][0], max(spans[-1][1], interval.end)
+        else:
+            spans.append((interval.start, interval.end))
+    return spans
+
+
+def _busy(intervals: Iterable[Interval]) -> float:
+    return sum(end - start for start, end in _spans(intervals))
+
+
+def _time_with(spans: Sequence[tuple[float, float]], least: int) -> float:
+    """Nanoseconds in which at least `least` of the spans ran."""
+    edges = sorted([(start, 1) for start, _ in spans] + [(end, -1) for _, end in spans])
     total, running, before = 0.0, 0, 0.0
     for at, change in edges:
         if running >= least:

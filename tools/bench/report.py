@@ -130,13 +130,13 @@ def _overlaps(results: Results) -> str:
     by_name = {case["name"]: case for case in results["cases"]}
     rows = []
     for name, variants in results.get("profiles", {}).items():
-        for variant, devices in variants.items():
-            found = list(devices.values())
-            if not found:
+        for variant, traced in variants.items():
+            found = list(traced["devices"].values())
+            transfers, beside = (sum(each[key] for each in found) for key in ("transfers", "beside_compute"))
+            if not transfers:
                 continue
-            sums = {key: sum(each[key] for each in found) for key in ("transfers", "together", "beside_compute")}
-            share = [f"{sums[key] / sums['transfers']:.0%}" if sums["transfers"] else "-" for key in list(sums)[1:]]
             told = by_name.get(name, {"variants": {}})["variants"].get(variant, {}).get("predicted") or {}
+            share = f"{traced['together']:.0%}", f"{beside / transfers:.0%}"
             rows.append([name, variant, *share, str(told.get("together", "-")), told.get("launches", "-")])
     header = ["program", "variant", "two at once", "beside compute", "predicted pairs", "predicted launches"]
     note = "Shares of the time in which transfers ran, from traces, beside what the thunks say."

@@ -223,6 +223,8 @@ class Runner:
 
             if not self._guarded(case, name, "profile", work)[0]:
                 return False
-            found = {device: dataclasses.asdict(overlap.measure(i)) for device, i in overlap.read_trace(folder).items()}
-            self._journal.write("profile", case=case.name, variant=name, devices=found)
+            traced = overlap.read_trace(folder)
+            found = {device: dataclasses.asdict(overlap.measure(intervals)) for device, intervals in traced.items()}
+            together = overlap.share_together(traced.values())
+            self._journal.write("profile", case=case.name, variant=name, devices=found, together=together)
         return True

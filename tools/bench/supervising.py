@@ -28,7 +28,8 @@ _POLL = 0.2
 
 @dataclasses.dataclass
 class Outcome:
-    """What came of one order. results: by case, in order. profiles: case -> variant -> device -> overlap."""
+    """What came of one order. results: by case, in order. profiles: case -> variant -> what the trace
+    says: of each device, and the share of the time with transfers in which two ran."""
 
     machine: dict[str, Any] = dataclasses.field(default_factory=dict)
     results: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
@@ -139,7 +140,10 @@ class Supervisor:
                     self._done[case] = None
                 self._changed(self.outcome)
             elif kind == "profile":
-                self.outcome.profiles.setdefault(case, {})[event["variant"]] = event["devices"]
+                self.outcome.profiles.setdefault(case, {})[event["variant"]] = {
+                    "devices": event["devices"],
+                    "together": event["together"],
+                }
                 self._changed(self.outcome)
             elif kind == "skipped":
                 self.outcome.skipped[case] = event["reason"]

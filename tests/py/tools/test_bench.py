@@ -134,8 +134,8 @@ class TestMeasuring:
         assert math.isnan(apart)
 
 
-def interval(start: float, end: float, name: str, stream: str = "Stream #1") -> Interval:
-    return Interval(start * 1e3, end * 1e3, stream, name)
+def interval(start: float, end: float, name: str, stream: str = "Stream #1", op: str = "") -> Interval:
+    return Interval(start * 1e3, end * 1e3, stream, name, op)
 
 
 class TestOverlap:
@@ -147,18 +147,26 @@ class TestOverlap:
                 interval(12, 20, "gemm", "Stream #3"),
             ]
         )
-        assert (found.transfers, found.together, found.beside_compute, found.whole) == (14, 4, 2, 20)
+        assert (found.transfers, found.beside_compute, found.whole) == (14, 2, 20)
+
+    def test_two_collectives_are_together_wherever_they_show(self) -> None:
+        # A copy from device to device shows on the device that sends; an NCCL kernel shows on both.
+        first = [interval(0, 10, "MemcpyP2P", op="permute.1"), interval(10, 20, "nccl", op="permute.3")]
+        second = [interval(6, 16, "MemcpyP2P", op="permute.2"), interval(10, 20, "nccl", op="permute.3")]
+        assert overlap.share_together([first, second]) == (4 + 6) / 20
 
     def test_touching_is_not_together(self) -> None:
-        found = overlap.measure([interval(0, 5, "nccl"), interval(5, 9, "nccl", "Stream #2")])
-        assert (found.transfers, found.together) == (9, 0)
+        streams = [interval(0, 5, "nccl", op="1"), interval(5, 9, "nccl", "Stream #2", op="2")]
+        assert overlap.measure(streams).transfers == 9
+        assert overlap.share_together([streams]) == 0
 
     def test_nothing_ran(self) -> None:
         assert overlap.measure([]).transfers == 0
 
     def test_reads_the_streams_of_gpus_only(self) -> None:
         def line(name: str, *events: tuple[str, int, int]) -> Any:
-            made = [types.SimpleNamespace(name=n, start_ns=s, duration_ns=d) for n, s, d in events]
+            stats = [("hlo_op", "dot.1")]
+            made = [types.SimpleNamespace(name=n, start_ns=s, duration_ns=d, stats=stats) for n, s, d in events]
             return types.SimpleNamespace(name=name, events=made)
 
         streams = [line("Stream #13(Compute)", ("gemm", 5, 10), ("mark", 5, 0)), line("XLA Ops", ("dot.1", 5, 10))]
@@ -166,7 +174,7 @@ class TestOverlap:
             types.SimpleNamespace(name="/device:GPU:0", lines=streams),
             types.SimpleNamespace(name="/host:CPU", lines=[line("Stream", ("x", 0, 1))]),
         ]
-        assert overlap.of_planes(planes) == {"/device:GPU:0": [Interval(5, 15, "Stream #13(Compute)", "gemm")]}
+        assert overlap.of_planes(planes) == {"/device:GPU:0": [Interval(5, 15, "Stream #13(Compute)", "gemm", "dot.1")]}
 
 
 class TestConstants:
