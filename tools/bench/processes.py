@@ -30,7 +30,7 @@ DIFFERENCE = 3
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the command: 0, 1 where a process failed or nothing was measured, 2 for bad arguments, 3 where bits differ."""
+    """Runs the command: 0, 1 where a process failed or nothing was measured, 2 for bad arguments, 3 for other bits."""
     given = _parse(argv)
     measured: list[Measured] = []
     left_out: list[dict[str, Any]] = []

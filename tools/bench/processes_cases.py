@@ -83,7 +83,7 @@ class Program:
         return jax.jit(mapped).lower(*shapes)
 
     def arguments(self) -> list[jax.Array]:
-        """Whole numbers, the same on all processes in every run. No NaNs: XLA:CPU sends those of bf16 with other bits."""
+        """Whole numbers, the same on all processes in every run; NaNs of bf16 XLA:CPU sends with other bits."""
         return [self._argument(number) for number in range(self._case.count)]
 
     def _aval(self, number: int) -> tuple[tuple[int], np.dtype]:
@@ -93,8 +93,8 @@ class Program:
     def _argument(self, number: int) -> jax.Array:
         shape, dtype = self._aval(number)
 
-        def part(index: tuple[slice, ...]) -> np.ndarray:
-            start = index[0].start or 0
+        def part(index: tuple[slice, ...] | None) -> np.ndarray:
+            start = (index[0].start if index else 0) or 0
             values = np.random.default_rng((number, start)).integers(
                 -100, 100, self._case.bytes // dtype.itemsize, np.int8
             )
