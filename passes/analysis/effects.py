@@ -19,6 +19,17 @@ _ORDERED = frozenset(
     }
 )
 _CUSTOM_CALL = "stablehlo.custom_call"
+# What can hold a token or run other ops. The other ops of StableHLO compute values from values, whatever their regions.
+_HOLDERS = frozenset(
+    {
+        "stablehlo.case",
+        "stablehlo.composite",
+        "stablehlo.get_tuple_element",
+        "stablehlo.if",
+        "stablehlo.tuple",
+        "stablehlo.while",
+    }
+)
 _KNOWN_DIALECTS = frozenset({"stablehlo", "chlo", "sdy", "func", "arith", "tensor", "shape"})
 
 
@@ -32,11 +43,15 @@ class Effects:
     def is_ordered(self, op: ir.Operation) -> bool:
         """True for tokens, barriers, side effects, ops of dialects nobody knows, and whatever contains one of them."""
         name = op.name
+        if name.startswith("stablehlo.") and name not in _ORDERED and name not in _HOLDERS and name != _CUSTOM_CALL:
+            return False
         if name in _ORDERED or name.partition(".")[0] not in _KNOWN_DIALECTS:
             return True
         if name == _CUSTOM_CALL:
             attributes = op.attributes
-            return "has_side_effect" in attributes and bool(attributes["has_side_effect"].value)
+            if "has_side_effect" in attributes and attributes["has_side_effect"].value:
+                return True
+            return any(map(_is_token, [*op.operands, *op.results]))
         callee = self._symbols.callee(op)
         if callee is not None:
             return self._function(callee)
