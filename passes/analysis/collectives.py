@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
+from typing import Any, cast
 
 from jaxlib.mlir import ir
 
@@ -70,7 +70,7 @@ def pairs_of(op: ir.Operation) -> tuple[Pair, ...]:
     """source_target_pairs of a permute, in its own order."""
     attribute: Any = op.attributes["source_target_pairs"]
     rows: Any = memoryview(attribute).tolist()  # to iterate over the attribute takes seven times as long
-    return tuple((source, target) for source, target in rows)
+    return cast("tuple[Pair, ...]", tuple(map(tuple, rows)))
 
 
 def mode_of(op: ir.Operation) -> str:
