@@ -17,11 +17,12 @@ from typing import Literal
 
 from jaxlib.mlir import ir
 
-from hloverlap.pipeline import structure
+from hloverlap.pipeline import checking_processes, structure
 from hloverlap.pipeline.dialects import make_context
 from hloverlap.pipeline.entry import device_count
 
 Status = Literal["equal", "different", "not-run"]
+Way = Literal["cpu", "interpreter", "processes"]
 Progress = Callable[[str], None]
 
 SEEDS = (0, 1, 2)
@@ -61,14 +62,19 @@ def check(
     before: bytes,
     after: bytes,
     *,
+    way: Way = "cpu",
+    processes: int = 2,
     seeds: Sequence[int] = SEEDS,
     time_limit: float = TIME_LIMIT,
     progress: Progress | None = None,
 ) -> CheckResult:
-    """Compiles two modules for as many virtual CPU devices as they name, runs both and compares all result shards.
+    """Runs two modules on the same inputs and compares all results of all devices, bit for bit.
 
     before, after: StableHLO as MLIR text or bytecode. seeds: one run each, of ordinary, positive and special inputs in
     turn (see inputs). time_limit: seconds for everything. progress: is told what begins.
+    way: ``cpu`` compiles them for as many virtual CPU devices as they name; ``interpreter`` runs them on StableHLO's
+    own interpreter, without XLA; ``processes`` compiles them for CPU devices of processes that talk over gloo.
+    processes: how many, for that way; they must divide the devices.
     An abort, a kill and a hang of XLA are results, not exceptions. Raises ir.MLIRError for bytes that are no module.
     """
     module = ir.Module.parse(before, make_context())
@@ -77,9 +83,14 @@ def check(
         folder = pathlib.Path(name)
         (folder / "before").write_bytes(before)
         (folder / "after").write_bytes(after)
-        request = {"seeds": list(seeds), "time_limit": time_limit}
+        request = {"way": way, "seeds": list(seeds), "time_limit": time_limit}
+        if way == "processes":
+            request |= {"processes": processes, "coordinator": f"127.0.0.1:{checking_processes.free_port()}"}
         (folder / "request.json").write_text(json.dumps(request), encoding="utf-8")
-        result = _run_child(folder, devices, time_limit, progress or (lambda stage: None))
+        if way == "processes":
+            result = _run_processes(folder, devices, processes, time_limit)
+        else:
+            result = _run_child(folder, devices, time_limit, progress or (lambda stage: None))
     if result.status != "not-run":
         return result
     difference = structure.first_difference(module, ir.Module.parse(after, make_context()))
@@ -121,6 +132,17 @@ def _run_child(folder: pathlib.Path, devices: int, time_limit: float, progress: 
         stderr.seek(0)
         how = _how_it_ended(late.is_set(), status, time_limit, stderr.read().decode(errors="replace"))
     return _without_answer(stages, how, ran_out=late.is_set() or status == -9)
+
+
+def _run_processes(folder: pathlib.Path, devices: int, processes: int, time_limit: float) -> CheckResult:
+    if devices % processes:
+        return CheckResult("not-run", f"{devices} devices cannot be spread evenly over {processes} processes")
+    environment = _environment(devices // processes)
+    answers = checking_processes.answers(_command(folder), folder, environment, processes, time_limit)
+    if "ended" in answers[0]:
+        status: Status = "different" if "rewritten" in answers[0]["stage"] and not answers[0]["late"] else "not-run"
+        return CheckResult(status, f"while {answers[0]['stage']}, {answers[0]['ended']}")
+    return CheckResult(**answers[0])
 
 
 def _command(folder: pathlib.Path) -> list[str]:

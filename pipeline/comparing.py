@@ -1,6 +1,6 @@
 """The process in which two modules run and their results are compared: it may abort, hang or be killed.
 
-    python -m hloverlap.pipeline.comparing FOLDER
+    python -m hloverlap.pipeline.comparing FOLDER [PROCESS]
 
 FOLDER holds ``request.json`` and the modules ``before`` and ``after``. Each line of stdout is JSON: for each thing that
 begins ``{"stage": ...}`` with the fields of `Done`, at last the fields of a CheckResult.
@@ -16,19 +16,19 @@ import pathlib
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from jaxlib.mlir import ir
 
-from hloverlap.pipeline import estimating
+from hloverlap.pipeline import estimating, versions
 from hloverlap.pipeline.dialects import make_context
 from hloverlap.pipeline.differences import finite_share, first_difference
 from hloverlap.pipeline.entry import Entry, NotRunnableError, drop_tokens, gather_results
 from hloverlap.pipeline.inputs import KINDS
-from hloverlap.pipeline.program import UNFUSED, Program
+from hloverlap.pipeline.program import UNFUSED, UNWIDENED, Program
 
 if TYPE_CHECKING:
-    from hloverlap.pipeline.inputs import Kind
+    from hloverlap.pipeline.inputs import Array, Kind
 
 Source = tuple[ir.Module, Entry]
 
@@ -57,11 +57,16 @@ class XlaFailureError(NotRunnableError):
     """XLA reports an error."""
 
 
-def main(folder: pathlib.Path) -> None:
-    """Answers the request in `folder`."""
+def main(folder: pathlib.Path, process: int = 0) -> None:
+    """Answers the request in `folder`; `process` is the number of this one where there are several."""
     request = json.loads((folder / "request.json").read_text(encoding="utf-8"))
     try:
-        answer = compare(folder, request["seeds"], request["time_limit"])
+        if request["way"] == "processes":
+            answer = _compare_together(folder, request, process)
+        elif request["way"] == "interpreter":
+            answer = _compare_interpreted(folder, request["seeds"], request["time_limit"])
+        else:
+            answer = compare(folder, request["seeds"], request["time_limit"])
     except DifferentError as error:
         answer = _different(f"{error}")
     except NotRunnableError as error:
@@ -80,7 +85,7 @@ def compare(folder: pathlib.Path, seeds: Sequence[int], time_limit: float) -> di
         return _different("the rewritten module takes other arguments, or other numbers of devices")
     _refuse_hopeless(*before, time_limit)
     pair = _compile(before, after, {})
-    done, longest, exact = Done(), 0.0, False
+    done, longest, closer = Done(), 0.0, [UNFUSED, UNWIDENED]
     for position, seed in enumerate(seeds):
         began = time.monotonic()
         if done.runs and began - start + 2 * longest > time_limit:
@@ -90,10 +95,16 @@ def compare(folder: pathlib.Path, seeds: Sequence[int], time_limit: float) -> di
             with _stage("looking for inputs with finite results", done):
                 seed = _telling_seed(pair.original, kind, seed, time_limit / 10)
         difference, share = pair.compare(kind, seed, done)
-        if difference and not exact:
-            # Told apart from what fusion does to rounding and to NaNs.
+        while difference and closer:
+            # Told apart from what fusion does to rounding and to NaNs, and from what f32 does to the NaNs of bf16.
             done = dataclasses.replace(done, suspect=f"on {kind} inputs, seed {seed}, {difference}")
-            pair, exact = _compile(before, after, UNFUSED, done), True
+            options = closer.pop(0)
+            try:
+                pair = _compile(before, after, options, done)
+            except (XlaFailureError, DifferentError):
+                if options is UNFUSED:
+                    raise
+                break
             difference, share = pair.compare(kind, seed, done)
         if difference:
             if pair.compare(kind, seed, done, rewritten=pair.original)[0]:
@@ -104,14 +115,52 @@ def compare(folder: pathlib.Path, seeds: Sequence[int], time_limit: float) -> di
     return {"status": "equal", "reason": "", "runs": done.runs, "finite": done.finite}
 
 
+def _compare_together(folder: pathlib.Path, request: Mapping[str, Any], process: int) -> dict[str, Any]:
+    """As one of several processes. All do the same on the same inputs, so nothing may depend on time or on results."""
+    versions.join_processes(request["coordinator"], request["processes"], process)
+    before, after = _read(folder / "before"), _read(folder / "after")
+    try:
+        pair = _compile(before, after, UNWIDENED)
+    except (XlaFailureError, DifferentError):
+        pair = _compile(before, after, UNFUSED)
+    return _each_seed(pair, request["seeds"])
+
+
+def _compare_interpreted(folder: pathlib.Path, seeds: Sequence[int], time_limit: float) -> dict[str, Any]:
+    from hloverlap.pipeline import interpreted
+
+    before, after = _read(folder / "before"), _read(folder / "after")
+    _refuse_hopeless(*before, time_limit, interpreted.RATE)
+    return _each_seed(Pair(interpreted.InterpretedProgram(*before), interpreted.InterpretedProgram(*after)), seeds)
+
+
+def _each_seed(pair: Pair, seeds: Sequence[int]) -> dict[str, Any]:
+    """One run of each kind of input, where every op computes the same bits each time."""
+    done = Done()
+    for position, seed in enumerate(seeds):
+        kind = KINDS[position % len(KINDS)]
+        difference, share = pair.compare(kind, seed, done)
+        if difference:
+            return _different(f"on {kind} inputs, seed {seed}, {difference}")
+        done = Done(done.runs + 1, max(done.finite, share))
+    return {"status": "equal", "reason": "", "runs": done.runs, "finite": done.finite}
+
+
+class Runnable(Protocol):
+    """A module that can be run on inputs of a kind; see Program."""
+
+    def run(self, kind: Kind, seed: int) -> list[list[Array]]:
+        """Runs once; result[output][device] is that device's part."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Pair:
     """Both modules, compiled alike."""
 
-    original: Program
-    rewritten: Program
+    original: Runnable
+    rewritten: Runnable
 
-    def compare(self, kind: Kind, seed: int, done: Done, rewritten: Program | None = None) -> tuple[str, float]:
+    def compare(self, kind: Kind, seed: int, done: Done, rewritten: Runnable | None = None) -> tuple[str, float]:
         """The first difference, "" for none, and the share of finite results; runs `rewritten` instead if given."""
         inputs = f"{kind} inputs, seed {seed}"
         with _stage(f"running the original on {inputs}", done):
@@ -137,7 +186,7 @@ def _compile(before: Source, after: Source, options: Mapping[str, int | bool | s
     return Pair(original, rewritten)
 
 
-def _telling_seed(program: Program, kind: Kind, seed: int, time_limit: float) -> int:
+def _telling_seed(program: Runnable, kind: Kind, seed: int, time_limit: float) -> int:
     """A seed on which the program's results are finite, for NaNs tell little; the best of those tried."""
     start = time.monotonic()
     best, best_share = seed, -1.0
@@ -160,9 +209,10 @@ def _read(path: pathlib.Path) -> Source:
     return module, entry
 
 
-def _refuse_hopeless(module: ir.Module, entry: Entry, time_limit: float) -> None:
+def _refuse_hopeless(module: ir.Module, entry: Entry, time_limit: float, rate: float = 0.0) -> None:
+    """rate: floating-point operations a second; 0 for what XLA does on all cores here."""
     work = 2 * entry.replicas * estimating.flops(module, entry.partitions)  # one run of each module
-    rate = estimating.CORE_RATE * (os.cpu_count() or 1)
+    rate = rate or estimating.CORE_RATE * (os.cpu_count() or 1)
     if work > time_limit / 2 * rate:
         raise NotRunnableError(
             f"one run of each module is {work:.1e} floating-point operations, about {work / rate:.0f} s on this CPU, "
@@ -196,4 +246,4 @@ def _say(message: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    main(pathlib.Path(sys.argv[1]))
+    main(pathlib.Path(sys.argv[1]), *map(int, sys.argv[2:]))

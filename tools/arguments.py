@@ -8,7 +8,7 @@ from typing import Literal
 
 from hloverlap.pipeline.errors import did_you_mean
 
-Kind = Literal["switch", "text", "bool", "number"]
+Kind = Literal["switch", "text", "bool", "number", "way"]  # a way may be left out: then it is the first choice
 
 
 class UsageError(Exception):
@@ -53,7 +53,15 @@ FLAGS = (
         "text",
         ("text", "json", "sarif", "none"),
     ),
-    Flag("check", "switch", "run input and output on virtual CPU devices and compare every bit"),
+    Flag(
+        "check",
+        "way",
+        "run input and output and compare every bit: on virtual CPU devices, on StableHLO's interpreter, or on two or "
+        "more processes (hosts, with --topology) that talk over gloo",
+        "cpu|interpreter|processes",
+        None,
+        ("cpu", "interpreter", "processes"),
+    ),
     Flag("reduce", "text", "shrink IN while COMMAND FILE still exits with 0; '{}' in it stands for FILE", "COMMAND"),
     Flag("list-passes", "switch", "show all passes with options, statistics and an example"),
     Flag("dump-pass-pipeline", "switch", "print the pipeline that runs, to stderr"),
@@ -141,6 +149,8 @@ def _flag(parsed: Arguments, word: str, rest: Iterator[str]) -> None:
         value = {"1": "true", "0": "false"}.get(value, value)
         if value not in ("true", "false"):
             raise UsageError(f"{spelled} is true or false, not '{value}'")
+    elif flag.kind == "way":
+        value = value if given else flag.choices[0]
     elif not given:
         following = next(rest, None)
         if following is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
+from typing import cast
 
 from jaxlib.mlir import ir
 
@@ -129,7 +130,7 @@ class Optimizer:
     def _rewrite(self, source: Source) -> bytes | None:
         """The output for one module; None when --check finds that it computes something else."""
         context = running.make_pass_context(source.module, self.topology, self.target)
-        before = running.bytecode(source.module) if self.given.on("check") else b""
+        before = running.bytecode(source.module) if self.given["check"] else b""
         try:
             self._run_passes(source, context)
         except PassFailedError as error:
@@ -159,7 +160,9 @@ class Optimizer:
         """What --check says. Raises PipelineError when this machine cannot run the module: that is no pass."""
         from hloverlap.pipeline import checking
 
-        result = checking.check(before, running.bytecode(source.module))
+        way = cast("checking.Way", self.given["check"])
+        hosts = len(set(self.topology.host)) if self.topology else 1
+        result = checking.check(before, running.bytecode(source.module), way=way, processes=max(2, hosts))
         if result.status == "not-run":
             raise PipelineError(f"{source.name}: check {result}")
         print(f"{source.name}: check: {result}", file=sys.stderr)
