@@ -38,7 +38,8 @@ def is_one_of(ids: Collection[int], mode: str, count: int) -> ir.Value:
     constant = stablehlo.constant(ir.DenseElementsAttr.get(table, ir.RankedTensorType.get([count], bit)))
     number = stablehlo.partition_id() if mode == "partition" else stablehlo.replica_id()
     entry = stablehlo.dynamic_slice(constant, [number], [1])
-    return stablehlo.reshape(ir.RankedTensorType.get([], bit), entry)
+    condition: ir.Value = stablehlo.reshape(ir.RankedTensorType.get([], bit), entry)
+    return condition
 
 
 def select(condition: ir.Value, on_true: ir.Value, on_false: ir.Value) -> ir.Value:
@@ -69,13 +70,17 @@ def _bits_type(value_type: ir.Type) -> ir.Type:
 
 
 def _as(wanted: ir.Type, value: ir.Value) -> ir.Value:
-    return value if value.type == wanted else stablehlo.bitcast_convert(wanted, value)
+    same: ir.Value = value if value.type == wanted else stablehlo.bitcast_convert(wanted, value)
+    return same
 
 
 def _zeros(value_type: ir.Type) -> ir.Value:
     element = ir.RankedTensorType(value_type).element_type
+    zeros: ir.Value
     if isinstance(element, ir.ComplexType):
         part = _zeros(ir.RankedTensorType.get(ir.RankedTensorType(value_type).shape, element.element_type))
-        return stablehlo.complex(part, part)
-    zero = ir.FloatAttr.get(element, 0.0) if isinstance(element, ir.FloatType) else ir.IntegerAttr.get(element, 0)
-    return stablehlo.constant(ir.DenseElementsAttr.get_splat(value_type, zero))
+        zeros = stablehlo.complex(part, part)
+    else:
+        zero = ir.FloatAttr.get(element, 0.0) if isinstance(element, ir.FloatType) else ir.IntegerAttr.get(element, 0)
+        zeros = stablehlo.constant(ir.DenseElementsAttr.get_splat(value_type, zero))
+    return zeros
