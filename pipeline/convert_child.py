@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from jaxlib.mlir import ir
 
-from hloverlap.pipeline import diagnostics
+from hloverlap.pipeline import diagnostics, naming
 from hloverlap.pipeline.dialects import make_context
 
 MALFORMED = 3  # exit status: the input is not what it should be
@@ -110,6 +110,9 @@ def _parse(data: bytes, context: ir.Context) -> ir.Module:
 
 
 def _bytecode(module: ir.Module) -> bytes:
+    """The module for the process that asked, if it can look at it: see naming."""
+    if name := naming.undecodable(module):
+        raise ValueError(f"the name {name} is no UTF-8")
     image = io.BytesIO()
     module.operation.write_bytecode(image)
     return image.getvalue()

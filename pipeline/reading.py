@@ -8,7 +8,7 @@ import sys
 
 from jaxlib.mlir import ir
 
-from hloverlap.pipeline import export_artifact, formats, nesting, protobuf, refusals
+from hloverlap.pipeline import export_artifact, formats, naming, nesting, protobuf, refusals
 from hloverlap.pipeline.formats import Format
 from hloverlap.pipeline.refusals import ReadError as ReadError
 
@@ -92,11 +92,14 @@ def _parse_text(data: bytes, name: str, context: ir.Context) -> ir.Module:
         raise refusals.too_deep(name)
     before, context.emit_error_diagnostics = context.emit_error_diagnostics, False
     try:
-        return ir.Module.parse(text, context)
+        module = ir.Module.parse(text, context)
     except ir.MLIRError as error:
         raise refusals.text(error, text, name) from None
     finally:
         context.emit_error_diagnostics = before
+    if naming.may_be_undecodable(data) and (found := naming.undecodable(module)):
+        raise refusals.undecodable(found, name)
+    return module
 
 
 def _parse_bytecode(data: bytes, name: str, found: Format, context: ir.Context) -> ir.Module:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import jaxlib.version
 from jaxlib.mlir import ir
 
-from hloverlap.pipeline import formats, nesting
+from hloverlap.pipeline import formats, naming, nesting
 from hloverlap.pipeline.formats import Format
 
 if TYPE_CHECKING:
@@ -41,6 +41,11 @@ def not_utf8(data: bytes, name: str, found: Format, error: UnicodeDecodeError) -
     return ReadError(f"{name}:{line}: looks like {found.value}, but is not UTF-8; it is damaged: write it again")
 
 
+def undecodable(found: str, name: str) -> ReadError:
+    """MLIR's Python bindings abort on it."""
+    return ReadError(f"{name}: holds the name {found}, which is no UTF-8; it is damaged, or give the name in UTF-8")
+
+
 def too_deep(name: str) -> ReadError:
     """MLIR's parser has no stack for it."""
     return ReadError(
@@ -53,6 +58,8 @@ def text(error: ir.MLIRError, data: str, name: str) -> ReadError:
     """MLIR text that does not parse or verify: ``file:line:column`` and MLIR's message."""
     first = error.error_diagnostics[0]
     try:
+        if naming.may_be_undecodable(data.encode()):
+            raise ValueError("to look at its file could abort")
         place = ir.FileLineColLoc(first.location)
     except ValueError:
         return ReadError(f"{name}: looks like MLIR text, but {_text_problem(_one_line(first.message))}")
