@@ -25,6 +25,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(f"{error} (see hlo-opt --help)", error)
     except KeyboardInterrupt:
         return 130
+    except Exception as error:  # a bug, which nobody's terminal need suffer from
+        said = str(error).strip().rpartition("\n")[2]
+        return _fail(f"internal error: {type(error).__name__}: {said}; please report it with the input", error)
 
 
 def _main(given: Arguments) -> int:

@@ -41,8 +41,9 @@ def complaints(answer: dict[str, Any], size: int) -> list[str]:
         return [answer["died"]]
     said = answer["stderr"]
     found = []
-    if "Traceback" in said:
-        found.append("a traceback")
+    for word in ("Traceback", "internal error"):
+        if word in said:
+            found.append(word)
     if answer["status"] not in (0, 1):
         found.append(f"exit status {answer['status']}")
     if answer["status"] == 1 and answer["wrote"]:
