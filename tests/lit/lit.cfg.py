@@ -24,6 +24,10 @@ config.environment |= {
     "PYTHONHASHSEED": "random",
 }
 
+# --param package=FOLDER: test the hloverlap in that folder instead of the installed one.
+if "package" in lit_config.params:
+    config.environment["PYTHONPATH"] = lit_config.params["package"]
+
 # %orchestra: an installed package that brings passes of its own.
 config.substitutions += [
     ("%orchestra", f"env PYTHONPATH={here.parent / 'orchestra'}"),

@@ -13,6 +13,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("random tests")
     group.addoption("--examples", type=int, default=40, help="how many random modules, or damaged inputs, to try")
     group.addoption("--seed", type=int, default=0, help="which ones")
+    group.addoption("--no-shrink", action="store_true", help="leave a random module that shows a mistake as it is")
 
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]

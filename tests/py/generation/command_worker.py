@@ -33,7 +33,8 @@ class CommandWorker:
         seconds: of processor time. peak: bytes by which the largest process grew.
         """
         if self._process is None:
-            environment = os.environ | {"PYTHONPATH": str(HERE.parent), "JAX_PLATFORMS": "cpu"}
+            path = os.pathsep.join([str(HERE.parent), os.environ.get("PYTHONPATH", "")])
+            environment = os.environ | {"PYTHONPATH": path, "JAX_PLATFORMS": "cpu"}
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "generation.command_worker", str(self._folder)],
                 env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,

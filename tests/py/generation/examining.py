@@ -19,9 +19,6 @@ _PASSIVE = frozenset(
     {"num-declined", "num-left-to-combiner", "num-alone", "num-streams", "num-annotated", "num-errors", "num-warnings"}
 )
 
-# Passes that send other data, or to others, so that the results are the same.
-_RESENDING = ("compose-permutes", "hoist-permutes", "join-partial-permutes", "split-permutes-by-host")
-
 # Passes that send other data: the same results with fewer or smaller transfers.
 _SENDS_OTHERWISE = ("compose-", "hoist-", "join-", "split-", "lower-")
 

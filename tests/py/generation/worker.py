@@ -24,7 +24,8 @@ class Worker:
     """Such a process, started when it is needed and again when it died. hash_seed: its PYTHONHASHSEED."""
 
     def __init__(self, hash_seed: int) -> None:
-        self._environment = os.environ | {"PYTHONHASHSEED": str(hash_seed), "PYTHONPATH": str(HERE.parent)}
+        path = os.pathsep.join([str(HERE.parent), os.environ.get("PYTHONPATH", "")])
+        self._environment = os.environ | {"PYTHONHASHSEED": str(hash_seed), "PYTHONPATH": path}
         self._process: subprocess.Popen[str] | None = None
 
     def examine(self, **request: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from generation.modules import Generated, modules
@@ -77,6 +77,7 @@ def test_passes_keep_their_promises(workers: tuple[Worker, Worker], request: pyt
         deadline=None,
         suppress_health_check=list(HealthCheck),
         print_blob=False,
+        phases=[Phase.generate] if request.config.getoption("--no-shrink") else [Phase.generate, Phase.shrink],
     )
     @given(data=st.data(), module=modules())
     def examine(data: st.DataObject, module: Generated) -> None:

@@ -1,0 +1,198 @@
+"""Bugs to plant: for each pass at least one, of the kinds that rewriting a program makes.
+
+Each names a file of the package, a text that is in it once, and what to put there instead.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Planted(NamedTuple):
+    """One bug. why: what is wrong then."""
+
+    file: str
+    old: str
+    new: str
+    why: str
+
+
+PLANTED = (
+    Planted(
+        "passes/packing.py",
+        "stablehlo.slice(flat, [offset], [offset + length], [1])",
+        "stablehlo.slice(flat, [max(0, offset - 1)], [max(0, offset - 1) + length], [1])",
+        "a wrong slice offset: a value comes out of its neighbour's bits",
+    ),
+    Planted(
+        "passes/packing.py",
+        "return first if same and plain else",
+        "return first if same else",
+        "packed as bf16: XLA may compute with it",
+    ),
+    Planted(
+        "passes/packing.py",
+        "offset += length",
+        "offset += length if len(parts) % 2 == 0 else 0",
+        "the imaginary part is the real one",
+    ),
+    Planted(
+        "passes/grouping.py",
+        "member.results[0].replace_all_uses_with(call.operation.results[number])",
+        "member.results[0].replace_all_uses_with(call.operation.results[-1 - number])",
+        "users get another member's result",
+    ),
+    Planted(
+        "passes/grouping.py",
+        "member.operands[0] = block.arguments[number]",
+        "member.operands[0] = block.arguments[0] if block.arguments[0].type == member.operands[0].type "
+        "else block.arguments[number]",
+        "a member sends another member's operand",
+    ),
+    Planted(
+        "passes/canonicalize_permutes.py",
+        "if len(pairs) != size:",
+        "if len(pairs) > size:",
+        "a partial identity is removed, though others get zeros",
+    ),
+    Planted(
+        "passes/canonicalize_permutes.py",
+        "if seen and effects.is_ordered(op):",
+        "if False:",
+        "permutes are shared across a barrier",
+    ),
+    Planted(
+        "passes/canonicalize_permutes.py",
+        "op.results[0].replace_all_uses_with(first.results[0])",
+        "op.results[0].replace_all_uses_with(first.operands[0])",
+        "a shared permute's users get what was not sent",
+    ),
+    Planted(
+        "passes/assign_collective_streams.py",
+        "while str(following) in taken:",
+        "while False:",
+        "the user's own stream is given away",
+    ),
+    Planted(
+        "passes/assign_collective_streams.py",
+        "stream_annotations.annotate(op, wish.stream, number)",
+        "stream_annotations.annotate(op, wish.stream, 0)",
+        "one combiner key for all: XLA joins annotated permutes",
+    ),
+    Planted(
+        "passes/stream_annotations.py",
+        "frontend_attributes.update(op, {STREAM: None, COMBINER_KEY: None})",
+        "frontend_attributes.update(op, dict.fromkeys(frontend_attributes.read(op)))",
+        "what others wrote is dropped",
+    ),
+    Planted(
+        "passes/stream_annotations.py",
+        "return STREAM in held and held.get(COMBINER_KEY",
+        "return STREAM in held or held.get(COMBINER_KEY",
+        "the user's annotations are taken for ours",
+    ),
+    Planted(
+        "passes/analysis/effects.py",
+        '"stablehlo.optimization_barrier",\n',
+        "",
+        "ops move across a barrier",
+    ),
+    Planted(
+        "passes/analysis/lanes.py",
+        "unit.partner = unit.partner or tail.members[-1].op",
+        "pass",
+        "half of the pairs that can overlap are not seen",
+    ),
+    Planted(
+        "passes/specialization.py",
+        "chosen = self._copy(original) if variants else original",
+        "chosen = original",
+        "calls that need different streams share a function",
+    ),
+    Planted(
+        "passes/analysis/readiness.py",
+        "yield from _uses(inner.operation)",
+        "yield from ()",
+        "what a region uses from outside is overlooked, and moves behind it",
+    ),
+    Planted(
+        "passes/merge_cross_host_transfers.py",
+        "merged = {fact for part in sets for fact in part}",
+        "merged = set()",
+        "an op is merged and declined at once",
+    ),
+    Planted(
+        "passes/pair_checks.py",
+        "twice := _twice([source for source, _ in pairs]) or",
+        "twice := [] or",
+        "an id twice among the sources is overlooked",
+    ),
+    Planted(
+        "passes/annotation_checks.py",
+        'elif not re.fullmatch(r"\\d+", value):',
+        'elif not re.match(r"\\d*", value):',
+        "a value that aborts XLA goes through",
+    ),
+    Planted(
+        "passes/branch_checks.py",
+        "if each != sequences[0]), None)",
+        "if len(each) != len(sequences[0])), None)",
+        "other collectives in as many branches are overlooked",
+    ),
+    Planted(
+        "passes/flight_checks.py",
+        "if not late.waits >> bit & 1 and",
+        "if",
+        "permutes that wait for each other are said to be in flight together",
+    ),
+    Planted(
+        "passes/stream_annotations.py",
+        "found.append(op)",
+        "found.insert(hash(str(id(op))) % (len(found) + 1), op)",
+        "an unsorted set: the order differs from process to process",
+    ),
+    Planted(
+        "passes/merge_cross_host_transfers.py",
+        "for number, op in enumerate(segment.ops)",
+        "for number, op in sorted(enumerate(segment.ops), key=lambda each: hash(str(each[0])))",
+        "an unsorted set: members in an order that hashing gives",
+    ),
+    Planted(
+        "passes/compose_permutes.py",
+        "compose(pairs_of(inner), pairs_of(outer))",
+        "compose(pairs_of(outer), pairs_of(inner))",
+        "the second permute is done first",
+    ),
+    Planted(
+        "passes/join_partial_permutes.py",
+        "condition = by_device.is_one_of(targets, mode, count)",
+        "condition = by_device.is_one_of(targets[1:], mode, count)",
+        "one device gets zeros instead of what it was sent",
+    ),
+    Planted(
+        "passes/split_permutes_by_host.py",
+        "by_device.select(is_crossing, between.results[0], inside.results[0])",
+        "by_device.select(is_crossing, inside.results[0], between.results[0])",
+        "devices get the wrong one of two permutes",
+    ),
+    Planted(
+        "passes/hoist_permutes.py",
+        "last.results[0].replace_all_uses_except(smaller.results[0], [smaller])",
+        "last.results[0].replace_all_uses_except(last.operands[0], [smaller]) "
+        "if last.results[0].type == last.operands[0].type else "
+        "last.results[0].replace_all_uses_except(smaller.results[0], [smaller])",
+        "users of a reversed or transposed value get it as it was",
+    ),
+    Planted(
+        "passes/lower_send_recv.py",
+        "if sorted(pairs_of(send)) != sorted(pairs_of(recv)) or",
+        "if",
+        "a send and a recv of other pairs become one permute",
+    ),
+    Planted(
+        "passes/by_device.py",
+        "ir.BoolAttr.get(number in ids, context)",
+        "ir.BoolAttr.get(number + 1 in ids, context)",
+        "a device takes itself for its neighbour",
+    ),
+)
