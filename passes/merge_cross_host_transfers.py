@@ -10,8 +10,9 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 from hloverlap.passes import frontend_attributes, stream_annotations
-from hloverlap.passes.analysis.collectives import PERMUTE, Collective, device_count, has_static_shape, is_group_call
+from hloverlap.passes.analysis.collectives import PERMUTE, Collective, device_count, has_static_shape
 from hloverlap.passes.analysis.effects import Effects
+from hloverlap.passes.analysis.permutes import grouped_functions
 from hloverlap.passes.analysis.readiness import Segment, reorder, segments
 from hloverlap.passes.analysis.symbols import Symbols
 from hloverlap.passes.base import Pass, option
@@ -106,7 +107,7 @@ class _Merger:
                 "No transfer was merged: without a topology no permute is known to cross hosts; give one, such as 2x4.",
             )
             return
-        grouped = _grouped_functions(self._symbols)
+        grouped = grouped_functions(self._symbols)
         blocks: dict[ir.Block, Set] = {}
         for name, op in permutes:
             fact = Collective.of(op)
@@ -116,7 +117,7 @@ class _Merger:
         for block, facts in blocks.items():
             met: set[Collective] = set()
             for segment in segments(block, self._effects, lambda op: self._fact(op) is not None):
-                members = [fact for op in segment.ops if (fact := self._fact(op))]
+                members = [found for op in segment.ops if (found := self._fact(op))]
                 met.update(members)
                 self._segment(segment, members)
             for fact in facts:
@@ -312,20 +313,6 @@ def _permutes_of(function: ir.Operation) -> list[ir.Operation]:
 
     function.walk(visit)
     return found
-
-
-def _grouped_functions(symbols: Symbols) -> set[str]:
-    """Functions that are a group already."""
-    names: set[str] = set()
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if is_group_call(op):
-            names.add(str(symbols.callee(op)))
-        return ir.WalkResult.ADVANCE
-
-    for function in symbols.functions.values():
-        function.walk(visit)
-    return names
 
 
 def _concatenate(members: Sequence[ir.Operation]) -> ir.Operation:

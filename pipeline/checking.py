@@ -83,7 +83,7 @@ def check(
         folder = pathlib.Path(name)
         (folder / "before").write_bytes(before)
         (folder / "after").write_bytes(after)
-        request = {"way": way, "seeds": list(seeds), "time_limit": time_limit}
+        request: dict[str, object] = {"way": way, "seeds": list(seeds), "time_limit": time_limit}
         if way == "processes":
             request |= {"processes": processes, "coordinator": f"127.0.0.1:{checking_processes.free_port()}"}
         (folder / "request.json").write_text(json.dumps(request), encoding="utf-8")

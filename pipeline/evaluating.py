@@ -7,7 +7,7 @@ A complex value is two, for the bindings cannot hold an attribute with complex e
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func, stablehlo
@@ -17,7 +17,7 @@ from hloverlap.pipeline.entry import NotRunnableError
 if TYPE_CHECKING:
     from hloverlap.pipeline.inputs import Array
 
-Value = ir.Attribute | tuple[ir.Attribute, ir.Attribute]
+Value: TypeAlias = ir.Attribute | tuple[ir.Attribute, ir.Attribute]
 Build = Callable[[Sequence[ir.Value]], Sequence[ir.Value]]
 
 TOKEN = "!stablehlo.token"

@@ -6,6 +6,7 @@ import io
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from jaxlib.mlir import ir
 
@@ -16,7 +17,7 @@ from hloverlap.pipeline import manager, reading, remarks, resolution, versions
 from hloverlap.pipeline.dialects import make_context
 from hloverlap.pipeline.errors import PassFailedError, PipelineError
 
-Program = ir.Module | bytes | str | os.PathLike[str]
+Program: TypeAlias = ir.Module | bytes | str | os.PathLike[str]
 
 
 @dataclass(frozen=True)

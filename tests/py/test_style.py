@@ -1,0 +1,40 @@
+"""The sources are typed, linted and formatted, as the tools that pyproject.toml configures see it."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import sys
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+
+
+def _run(*arguments: str, **environment: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", *arguments],
+        cwd=REPOSITORY,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_mypy_finds_nothing(tmp_path: pathlib.Path) -> None:
+    # mypy does not follow the editable install, so the packages are shown to it where their import names say.
+    packages = tmp_path / "hloverlap"
+    packages.mkdir()
+    for folder in ("passes", "pipeline", "tools"):
+        (packages / folder).symlink_to(REPOSITORY / folder)
+    flags = ["--namespace-packages", "--explicit-package-bases", "--cache-dir", str(tmp_path / "cache")]
+    _run("mypy", "--config-file", str(REPOSITORY / "pyproject.toml"), *flags, "-p", "hloverlap", MYPYPATH=str(tmp_path))
+
+
+def test_ruff_finds_nothing() -> None:
+    _run("ruff", "check", "--no-cache", ".")
+
+
+def test_everything_is_formatted() -> None:
+    _run("ruff", "format", "--no-cache", "--check", ".")
