@@ -130,7 +130,7 @@ class _Runner:
         except ir.MLIRError as error:
             raise PassFailedError(f"{step.name} built invalid IR: {error.message}", pass_name=step.name) from error
         except Exception as error:
-            said = str(error).strip().rpartition("\n")[2].strip()  # of one in a callback, MLIR tells the traceback first
+            said = str(error).strip().rpartition("\n")[2].strip()  # a callback's traceback comes before it
             raise PassFailedError(f"{step.name} raised {type(error).__name__}: {said}", pass_name=step.name) from error
 
     def descend(self, nest: Nest, op: ir.Operation) -> None:

@@ -28,7 +28,7 @@ UNFUSED: dict[str, int | bool | str] = {
     "xla_allow_excess_precision": False,  # f32 -> bf16 -> f32 rounds, whatever is in between
 }
 
-# The same, and bf16 as it is: XLA:CPU sends and moves it as f32, which gives a signalling NaN another payload, so that a
+# The same, and bf16 as it is: XLA:CPU sends and moves it as f32, which gives a signalling NaN another payload, so a
 # rewrite which sends the bits themselves seems to differ. Not every module compiles this way: 0.10.2 has no bf16 dot.
 UNWIDENED = UNFUSED | {"xla_disable_hlo_passes": "fusion,float-normalization-bf16"}
 

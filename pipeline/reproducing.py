@@ -37,7 +37,8 @@ class Reproducer:
 
     def render(self, module: ir.Module, error: str, versions: str) -> str:
         """The file. error: what went wrong; versions: of what it went wrong with, one a line."""
-        comments = [*f"hlo-opt reproducer: {error}".splitlines(), *versions.splitlines(), "run: hlo-opt --run-reproducer"]
+        about = f"hlo-opt reproducer: {error}"
+        comments = [*about.splitlines(), *versions.splitlines(), "run: hlo-opt --run-reproducer"]
         entries = {"pipeline": _quoted(self.pipeline)}
         entries |= {name: _quoted(value) for name in ("topology", "target") if (value := getattr(self, name))}
         entries["verify_each"] = str(self.verify_each).lower()
@@ -62,7 +63,8 @@ def default_path(text: str) -> str:
 
 def _quoted(text: str) -> str:
     r"""A string as MLIR writes it: what is not plain as ``\`` and two hexadecimal digits."""
-    plain = "".join(f"\\{byte:02X}" if byte < 32 or byte > 126 or byte in b'"\\' else chr(byte) for byte in text.encode())
+    codes = text.encode()
+    plain = "".join(f"\\{code:02X}" if code < 32 or code > 126 or code in b'"\\' else chr(code) for code in codes)
     return f'"{plain}"'
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from generation.examining import interpret
 from jaxlib.mlir import ir
 
+from generation.examining import interpret
 from hloverlap.pipeline import running
 from hloverlap.pipeline.dialects import make_context
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hypothesis
 import pytest
-import short as text
 from equivalence import rewritten
-from generation.pairs import Pairs, pairs
 from hypothesis import strategies
 
+import short as text
+from generation.pairs import Pairs, pairs
 from hloverlap.pipeline import checking
 
 TYPES = ["f32", "bf16", "f8E4M3FN", "i1", "i4", "i32", "complex<f32>"]

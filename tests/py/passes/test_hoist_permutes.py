@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hypothesis
 import pytest
-import short as text
 from equivalence import codes, rewritten
-from generation.pairs import Pairs, pairs
 from hypothesis import strategies
 
+import short as text
+from generation.pairs import Pairs, pairs
 from hloverlap.pipeline import checking
 
 PARTIAL = [[0, 1], [1, 2], [2, 3]]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hypothesis
 import pytest
 from equivalence import codes, rewritten
-from generation.pairs import Pairs, pairs
 from hypothesis import strategies
 from replicas import TYPES, module
 
+from generation.pairs import Pairs, pairs
 from hloverlap.pipeline import checking, running
 
 

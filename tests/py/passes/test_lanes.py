@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hypothesis
-import short as text
 from hypothesis import strategies
 from jaxlib.mlir import ir
 
+import short as text
 from hloverlap.passes.analysis import lanes
 from hloverlap.passes.analysis.collectives import PERMUTE
 from hloverlap.passes.analysis.symbols import Symbols

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hypothesis
 import numpy as np
-from generation.pairs import Pairs, pairs
 from hypothesis import strategies
 from numpy.typing import NDArray
 
+from generation.pairs import Pairs, pairs
 from hloverlap.passes.analysis.permutes import are_disjoint, compose
 
 DEVICES = 5

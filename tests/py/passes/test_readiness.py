@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hypothesis
-import short as text
 from hypothesis import strategies
 from jaxlib.mlir import ir
 
+import short as text
 from hloverlap.passes.analysis.effects import Effects
 from hloverlap.passes.analysis.readiness import Segment, reorder, segments
 from hloverlap.passes.analysis.symbols import Symbols

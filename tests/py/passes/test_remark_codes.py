@@ -33,5 +33,7 @@ def test_a_lit_test_shows_it(code: str) -> None:
 
 
 def test_nothing_is_explained_that_nobody_says() -> None:
-    explained = re.findall(r"^### (\w+)$", (REPOSITORY / "docs" / "remarks.md").read_text(encoding="utf-8"), re.MULTILINE)
+    explained = re.findall(
+        r"^### (\w+)$", (REPOSITORY / "docs" / "remarks.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
     assert set(explained) <= set(CODES)

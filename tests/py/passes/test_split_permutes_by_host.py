@@ -5,11 +5,11 @@ from __future__ import annotations
 import hypothesis
 import pytest
 from equivalence import codes, rewritten
-from generation.pairs import Pairs, pairs
 from hypothesis import strategies
 from jaxlib.mlir import ir
 from replicas import TYPES, module
 
+from generation.pairs import Pairs, pairs
 from hloverlap.passes.analysis.collectives import PERMUTE, pairs_of
 from hloverlap.passes.topology import Topology
 from hloverlap.pipeline import checking

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import jaxlib
 import pytest
 from jaxlib.mlir import ir
-from short import BACKWARD, FORWARD, function, module, permute
 
 from hloverlap.passes.analysis.symbols import Symbols
 from hloverlap.passes.context import Context
@@ -15,6 +14,7 @@ from hloverlap.passes.verify_collectives import VerifyCollectives
 from hloverlap.pipeline import running, targets
 from hloverlap.pipeline.dialects import make_context
 from hloverlap.pipeline.isolated_compile import Dump, Failure, Request, compile_module
+from short import BACKWARD, FORWARD, function, module, permute
 
 OLD_XLA = jaxlib.__version__.startswith("0.10.")
 
@@ -105,7 +105,9 @@ def test_ids_that_are_there_twice_are_seen_where_no_verifier_looked() -> None:
     parsed = ir.Module.parse(module(function("main", 1, [permute("%0", "%a0", FORWARD)], ["%0"])), make_context())
     (permuted, *_) = Symbols(parsed.operation).functions["main"].regions[0].blocks[0].operations
     with parsed.context:
-        permuted.operation.attributes["source_target_pairs"] = ir.Attribute.parse("dense<[[0, 1], [2, 1]]> : tensor<2x2xi64>")
+        permuted.operation.attributes["source_target_pairs"] = ir.Attribute.parse(
+            "dense<[[0, 1], [2, 1]]> : tensor<2x2xi64>"
+        )
     context = Context()
     VerifyCollectives().run(parsed.operation, context)
     assert [remark.code for remark in context.remarks] == ["VCL005"]

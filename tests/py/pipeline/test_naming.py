@@ -22,7 +22,8 @@ SPELLED = {
 }
 SOUND = {
     "bytes as a value": r'func.func @main() attributes {a.s = "\FF\00\FE", a.l = ["\FF", {x = "\FF"}]} { return }',
-    "letters with accents": r'func.func @main() attributes {"a.\C3\A9" = {"\C3\A9" = 1}} { return loc("\C3\A9.py":1:1) }',
+    "letters with accents": r'func.func @main() attributes {"a.\C3\A9" = {"\C3\A9" = 1}} '
+    r'{ return loc("\C3\A9.py":1:1) }',
 }
 
 

@@ -141,7 +141,9 @@ def test_text_that_is_not_utf8(start):
     assert "is not UTF-8" in refusal(start + b"\xff")
 
 
-@pytest.mark.parametrize("format", [format for format in Format if format is not Format.MLIR_TEXT], ids=lambda format: format.name)
+@pytest.mark.parametrize(
+    "format", [format for format in Format if format is not Format.MLIR_TEXT], ids=lambda format: format.name
+)
 def test_a_file_that_is_cut_off(format, encoded):
     data = encoded[format]
     assert refusal(data[: len(data) * 2 // 3]).startswith("x:")
