@@ -23,6 +23,7 @@ import operators
 from planted import PLANTED
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+UNITS = REPOSITORY / "tests" / "py" / "passes"
 PACKAGES = ("passes", "pipeline", "tools")
 TIME_LIMIT = 1800.0  # seconds for the tests of one bug; a hang is caught, too
 
@@ -92,12 +93,12 @@ def _suite(folder: pathlib.Path, file: str) -> list[tuple[str, list[str]]]:
     """The tests of the passes, those most likely to see a bug in `file` first."""
     pytest = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider"]
     lit = [str(pathlib.Path(sys.executable).parent / "lit"), "-q", "--param", f"package={folder}"]
-    own = REPOSITORY / "tests" / "lit" / pathlib.Path(file).stem.replace("_", "-")
-    if "_checks" in file or "divergence" in file:
-        own = REPOSITORY / "tests" / "lit" / "verify-collectives"
+    stem = "verify_collectives" if "_checks" in file or "divergence" in file else pathlib.Path(file).stem
+    own = REPOSITORY / "tests" / "lit" / stem.replace("_", "-")
+    units = [path for path in ("test_promises", f"test_{stem}") if (UNITS / f"{path}.py").exists()]
     steps = [("lit of the pass", [*lit, str(own)])] if own.is_dir() else []
     steps += [
-        ("unit tests", [*pytest, "tests/py/passes", "--ignore=tests/py/passes/test_remark_codes.py"]),
+        ("unit tests", [*pytest, *(f"tests/py/passes/{path}.py" for path in units)]),
         ("random modules", [*pytest, "tests/py/properties", "--examples=60", "--no-shrink"]),
     ]
     others = [path for path in sorted((REPOSITORY / "tests" / "lit").iterdir()) if path.is_dir() and path != own]
