@@ -266,6 +266,16 @@ def assembler(shape: tuple[int, ...], dtype: Any, sharding: jax.sharding.Shardin
     return lambda shards: array.ArrayImpl(aval, sharding, shards, committed=True, _skip_checks=True)
 
 
+def meet(name: str, seconds: float) -> None:
+    """Waits for all processes of ``jax.distributed`` to come here, without a collective. name: used but once.
+
+    Raises what jaxlib raises when time is up.
+    """
+    from jax._src import distributed
+
+    distributed.global_state.client.wait_at_barrier(name, int(1000 * seconds))  # type: ignore[union-attr]
+
+
 # --- HLO after partitioning (used by jitting only) --------------------------------------------------------------------
 
 

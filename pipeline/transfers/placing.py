@@ -62,10 +62,10 @@ def device_put(tree: Any, shardings: Any, *, donate: Any = False, chunk_bytes: i
         transfer = transfers.transfer(tuple(path for n in across if (path := paths[n])), chunk_bytes)
         _fill(placed, across, transfer([leaves[n] for n in across]))
     within = roads[Road.WITHIN]
-    mine = [n for n in within if leaves[n].is_fully_addressable]
-    # Not donate=: after it, is_deleted of an array that went to another device of its process ends the process.
-    aliasing = [False if donated[n] else None for n in mine]
-    _fill(placed, mine, jax.device_put([leaves[n] for n in mine], [targets[n] for n in mine], may_alias=aliasing))
+    if mine := [n for n in within if leaves[n].is_fully_addressable]:
+        # Not donate=: after it, is_deleted of an array that went to another device of its process ends the process.
+        aliasing = [False if donated[n] else None for n in mine]
+        _fill(placed, mine, jax.device_put([leaves[n] for n in mine], [targets[n] for n in mine], may_alias=aliasing))
     for number in within:
         if placed[number] is None:  # it is another process's
             placed[number] = _relabelled(leaves[number], targets[number])

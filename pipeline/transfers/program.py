@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -14,6 +13,7 @@ from hloverlap.pipeline import compiling
 from hloverlap.pipeline.transfers.planning import Lane, Round, Shape
 
 AXIS = "device"
+_BYTE = 8
 
 
 def sharding(devices: Sequence[jax.Device]) -> NamedSharding:
@@ -24,6 +24,43 @@ def sharding(devices: Sequence[jax.Device]) -> NamedSharding:
 def local(shape: Shape) -> Shape:
     """What a shard of this shape is to the module: a scalar has a dimension, for there to be one to divide."""
     return shape or (1,)
+
+
+def local_dtype(dtype: np.dtype) -> np.dtype:
+    """Of what shards of this dtype are made for the module: what does not fill a byte gets one.
+
+    A compiled module of jax 0.10.2 refuses arrays of int4 that come from the host.
+    """
+    if bits_of(dtype) >= _BYTE:
+        return dtype
+    return np.dtype(np.int8 if jnp.issubdtype(dtype, jnp.signedinteger) else np.uint8)
+
+
+def enter(shard: jax.Array) -> jax.Array:
+    """A shard as the module takes it."""
+    if (bits := bits_of(shard.dtype)) < _BYTE:
+        if jnp.issubdtype(shard.dtype, jnp.floating):
+            shard = jax.lax.bitcast_convert_type(shard, jnp.dtype(f"uint{bits}"))
+        shard = shard.astype(local_dtype(shard.dtype))
+    return shard.reshape(local(shard.shape))
+
+
+def leave(shard: jax.Array, shape: Shape, dtype: np.dtype) -> jax.Array:
+    """The opposite."""
+    if (bits := bits_of(dtype)) < _BYTE:
+        if jnp.issubdtype(dtype, jnp.floating):
+            return jax.lax.bitcast_convert_type(shard.astype(f"uint{bits}"), dtype).reshape(shape)
+        shard = shard.astype(dtype)
+    return shard.reshape(shape)
+
+
+def bits_of(dtype: np.dtype) -> int:
+    """Bits of an element; of a bool, the 8 that it takes."""
+    if jnp.issubdtype(dtype, jnp.floating):
+        return int(jnp.finfo(dtype).bits)  # type: ignore[no-untyped-call]
+    if jnp.issubdtype(dtype, jnp.integer):
+        return int(jnp.iinfo(dtype).bits)  # type: ignore[no-untyped-call]
+    return 8 * dtype.itemsize
 
 
 def stacked(shape: Shape, devices: int) -> Shape:
@@ -46,7 +83,9 @@ def compile(lanes: Sequence[Lane], devices: Sequence[jax.Device], pipeline: str)
     # A donated buffer can become a result only where both have one size; of others XLA says that they are of no use.
     donated = [n for n, lane in enumerate(lanes) if lane.donated and lane.source_shape == lane.target_shape]
     arguments = [
-        jax.ShapeDtypeStruct(stacked(lane.source_shape, len(devices)), jnp.dtype(lane.dtype), sharding=placement)
+        jax.ShapeDtypeStruct(
+            stacked(lane.source_shape, len(devices)), local_dtype(jnp.dtype(lane.dtype)), sharding=placement
+        )
         for lane in lanes
     ]
     return compiling.compile(jax.jit(mapped, donate_argnums=donated).lower(*arguments), pipeline)
@@ -85,22 +124,11 @@ def _offsets(round: Round, side: str, devices: int) -> jax.Array:
 
 
 def _as_bits(x: jax.Array) -> jax.Array:
-    """Small floats as integers: XLA may hold them in wider ones, which changes NaNs. Less than a byte as a byte."""
-    if jnp.issubdtype(x.dtype, jnp.floating) and _bits(x.dtype) < 32:
-        x = jax.lax.bitcast_convert_type(x, jnp.dtype(f"uint{_bits(x.dtype)}"))
-    if jnp.issubdtype(x.dtype, jnp.integer) and _bits(x.dtype) < 8:
-        x = x.astype(jnp.int8)
+    """Small floats as integers: XLA may hold them in wider ones, which changes NaNs."""
+    if jnp.issubdtype(x.dtype, jnp.floating) and bits_of(x.dtype) < 32:
+        return jax.lax.bitcast_convert_type(x, jnp.dtype(f"uint{bits_of(x.dtype)}"))
     return x
 
 
 def _from_bits(x: jax.Array, dtype: np.dtype) -> jax.Array:
-    if x.dtype == dtype:
-        return x
-    if not jnp.issubdtype(dtype, jnp.floating):
-        return x.astype(dtype)
-    return jax.lax.bitcast_convert_type(x.astype(f"uint{_bits(dtype)}"), dtype)
-
-
-def _bits(dtype: np.dtype) -> int:
-    info: Any = jnp.finfo(dtype) if jnp.issubdtype(dtype, jnp.floating) else jnp.iinfo(dtype)  # type: ignore[no-untyped-call]
-    return int(info.bits)
+    return x if x.dtype == dtype else jax.lax.bitcast_convert_type(x, dtype)

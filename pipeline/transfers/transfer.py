@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -20,6 +21,8 @@ from hloverlap.pipeline.transfers.roads import Path, devices_of
 PIPELINE = "canonicalize-permutes,merge-cross-host-transfers"
 
 _STRUCTURES = 256  # compiled transfers that are kept
+_Place = tuple[int, int]
+_KEPT_ZEROS = 64 << 10  # bytes of a shard of zeros that is kept from call to call
 
 
 @functools.lru_cache(maxsize=_STRUCTURES)
@@ -74,40 +77,67 @@ class _Part:
         devices: Sequence[jax.Device],
     ) -> None:
         self.rewritten = rewritten
-        self._lanes = lanes
-        self._local = [(n, device) for n, device in enumerate(devices) if device.process_index == jax.process_index()]
+        mine = [(n, device) for n, device in enumerate(devices) if device.process_index == jax.process_index()]
         placement = program.sharding(devices)
-        self._assemble = [
-            versions.assembler(program.stacked(lane.source_shape, len(devices)), jnp.dtype(lane.dtype), placement)
-            for lane in lanes
-        ]
         source = [_local_positions(path.source, path.shape) for path in paths]
         target = [_local_positions(path.target, path.shape) for path in paths]
-        self._takes = [[_place(lane.source.get(n), source, device) for n, device in self._local] for lane in lanes]
-        self._gives = [[_place(lane.target.get(n), target, device) for n, device in self._local] for lane in lanes]
+        self._ends = [
+            _End(
+                lane=lane,
+                dtype=jnp.dtype(lane.dtype),
+                takes=[_place(lane.source.get(n), source, device) for n, device in mine],
+                gives=[_place(lane.target.get(n), target, device) for n, device in mine],
+                assemble=versions.assembler(
+                    program.stacked(lane.source_shape, len(devices)),
+                    program.local_dtype(jnp.dtype(lane.dtype)),
+                    placement,
+                ),
+            )
+            for lane in lanes
+        ]
+        self._devices = [device for _, device in mine]
+        self._zeros = functools.cache(_zeros)
 
     def __call__(self, held: Sequence[Sequence[jax.Array]], arrived: Sequence[list[Any]]) -> Sequence[jax.Array]:
         """held, arrived: by array, then by shard of this process. Gives all that must be there in the end."""
-        fill = functools.cache(_zeros)  # of one size one is enough
+        for_now = functools.cache(_zeros)  # of one size one is enough, unless it is given away
         arguments = []
-        for lane, places, assemble in zip(self._lanes, self._takes, self._assemble, strict=True):
-            shape, make = program.local(lane.source_shape), _zeros if lane.donated else fill
+        for end in self._ends:
+            lane = end.lane
+            make = _zeros if lane.donated else self._zeros if lane.bytes <= _KEPT_ZEROS else for_now
             shards = [
-                held[place[0]][place[1]] if place else make(shape, lane.dtype, device)
-                for place, (_, device) in zip(places, self._local, strict=True)
+                held[place[0]][place[1]] if place else make(lane.source_shape, end.dtype, device)
+                for place, device in zip(end.takes, self._devices, strict=True)
             ]
-            arguments.append(assemble(shards if lane.source_shape else [shard.reshape(shape) for shard in shards]))
+            arguments.append(end.assemble([program.enter(shard) for shard in shards] if end.is_odd else shards))
         moved: Sequence[jax.Array] = self.rewritten(*arguments)
-        for lane, places, array in zip(self._lanes, self._gives, moved, strict=True):
-            if not any(places):  # who only sends is spared taking the result apart
+        for end, array in zip(self._ends, moved, strict=True):
+            if not any(end.gives):  # who only sends is spared taking the result apart
                 continue
-            for place, shard in zip(places, versions.local_shards(array), strict=True):
+            for place, shard in zip(end.gives, versions.local_shards(array), strict=True):
                 if place:
-                    arrived[place[0]][place[1]] = shard if lane.target_shape else shard.reshape(())
+                    whole = program.leave(shard, end.lane.target_shape, end.dtype) if end.is_odd else shard
+                    arrived[place[0]][place[1]] = whole
         return moved
 
 
-def _place(array: int | None, shards: Sequence[dict[jax.Device, int]], device: jax.Device) -> tuple[int, int] | None:
+@dataclasses.dataclass(frozen=True)
+class _End:
+    """This process's end of a lane. takes, gives: a place, or None, for each of its devices."""
+
+    lane: Lane
+    dtype: np.dtype
+    takes: Sequence[_Place | None]
+    gives: Sequence[_Place | None]
+    assemble: Callable[[list[jax.Array]], jax.Array]
+
+    @functools.cached_property
+    def is_odd(self) -> bool:
+        """Whether the module takes its shards in another form than they have."""
+        return self.lane.source_shape == () or program.local_dtype(self.dtype) != self.dtype
+
+
+def _place(array: int | None, shards: Sequence[dict[jax.Device, int]], device: jax.Device) -> _Place | None:
     return None if array is None else (array, shards[array][device])
 
 
@@ -116,8 +146,8 @@ def _local_positions(sharding: Sharding, shape: Shape) -> dict[jax.Device, int]:
     return {device: number for number, device in enumerate(sharding.addressable_devices_indices_map(shape))}
 
 
-def _zeros(shape: Shape, dtype: str, device: jax.Device) -> jax.Array:
-    zeros: jax.Array = jax.device_put(np.zeros(shape, jnp.dtype(dtype)), device)
+def _zeros(shape: Shape, dtype: np.dtype, device: jax.Device) -> jax.Array:
+    zeros: jax.Array = jax.device_put(np.zeros(shape, dtype), device)
     return zeros
 
 

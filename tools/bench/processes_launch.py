@@ -46,6 +46,11 @@ def launch(
         ]
 
 
+def is_launched() -> bool:
+    """Whether this is a launched process."""
+    return _SELF in os.environ
+
+
 def join() -> Any:
     """In a launched process, before anything else of jax: joins the others, and returns the order."""
     given = json.loads(os.environ[_SELF])
