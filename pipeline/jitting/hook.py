@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -63,6 +64,7 @@ def note_compiled_before(token: str) -> None:
 
 
 def _wrap(compile: versions.Compile) -> versions.Compile:
+    @functools.wraps(compile)
     def compile_or_get_cached(
         backend: Any, module: ir.Module, devices: Any, compile_options: Any, *rest: Any, **named: Any
     ) -> Any:

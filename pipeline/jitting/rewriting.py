@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import threading
 import time
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -13,12 +14,14 @@ from jaxlib.mlir.passmanager import PassManager
 
 from hloverlap.passes.context import CompileOption
 from hloverlap.pipeline import compiling, running, xla_options
+from hloverlap.pipeline.dialects import make_context
 from hloverlap.pipeline.jitting import partitioner
 from hloverlap.pipeline.jitting.setting import find
 
 if TYPE_CHECKING:
     import jax
 
+_MOST_BYTES = 1 << 20
 COVERED = ("cpu", *xla_options.GPU_PLATFORMS)
 
 
@@ -53,7 +56,7 @@ def rewrite(
     setting = find(token)
     topology = setting.topology if len(devices) > 1 else None
     result = running.run_in_place(
-        running.in_own_context(module),
+        _copy(module),
         setting.steps,
         topology or compiling.topology_of(devices),
         target=compiling.target_of(devices),
@@ -73,6 +76,29 @@ def rewrite(
 def function_name(module_name: str) -> str:
     """A module's name without what jax puts before the function's own: jit_train_step is train_step."""
     return module_name.removeprefix("jit_").removeprefix("pmap_")
+
+
+class _Spare(threading.local):
+    """The MLIR context for the next module of this thread, and how many bytes of modules it has seen."""
+
+    context: ir.Context | None = None
+    bytes = 0
+
+
+_spare = _Spare()
+
+
+def _copy(module: ir.Module) -> ir.Module:
+    """A copy in a context of ours: jax's run passes on threads, which Python passes do not survive.
+
+    Small modules share one, since loading the dialects takes as long as reading such a module. A context never frees
+    the constants that it has seen, so it is dropped after a megabyte.
+    """
+    image = running.bytecode(module)
+    if _spare.context is None or _spare.bytes > _MOST_BYTES:
+        _spare.context, _spare.bytes = make_context(load_all=False), 0
+    _spare.bytes += len(image)
+    return ir.Module.parse(image, _spare.context)
 
 
 def _fingerprint(module: ir.Module) -> str:

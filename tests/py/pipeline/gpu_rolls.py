@@ -20,6 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.experimental import topologies
+from jax.experimental.custom_partitioning import custom_partitioning
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
@@ -77,6 +78,26 @@ split, whole = NamedSharding(mesh, P("x", None)), NamedSharding(mesh, P())
 
 rolls = samples.sample("rolls").build(devices)
 compile_for_gpu("rolls", rolls.function, *rolls.args)
+
+
+@custom_partitioning
+def halo(x: jax.Array) -> jax.Array:
+    """What both neighbours hold, once it is partitioned."""
+    return x
+
+
+def exchange(mesh: Mesh, arguments: Any, _: Any) -> Any:
+    """One device's part of `halo`."""
+
+    def local(x: jax.Array) -> jax.Array:
+        up = jax.lax.ppermute(x, "x", [(i, (i + 1) % 8) for i in range(8)])
+        return up - jax.lax.ppermute(x, "x", [(i, (i - 1) % 8) for i in range(8)])
+
+    return mesh, local, arguments[0].sharding, (arguments[0].sharding,)
+
+
+halo.def_partition(exchange, sharding_rule="i j -> i j", infer_sharding_from_operands=lambda _, x, __: x[0].sharding)
+compile_for_gpu("halo", lambda x, y: halo(x) + jnp.tanh(x @ y), *rolls.args)
 
 auto = training()
 field = jax.ShapeDtypeStruct((auto.ROWS, auto.COLUMNS), jnp.float32, sharding=split)

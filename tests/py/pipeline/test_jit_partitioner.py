@@ -78,14 +78,14 @@ def compiled_for_gpu(folder: pathlib.Path, *asked: str) -> dict[str, dict[str, A
     command = [sys.executable, str(SCRIPT), str(dump), str(cache), *asked]
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
-    return dict(zip(("rolls", "train_step"), map(json.loads, ran.stdout.splitlines()), strict=True))
+    return dict(zip(("rolls", "halo", "train_step"), map(json.loads, ran.stdout.splitlines()), strict=True))
 
 
 @newer
 def test_permutes_of_automatic_sharding_are_on_streams_of_their_own(tmp_path: pathlib.Path) -> None:
     plain = compiled_for_gpu(tmp_path)
     placed = compiled_for_gpu(tmp_path, "partitioner-permutes")
-    for name, permutes in {"rolls": 2, "train_step": 12}.items():
+    for name, permutes in {"rolls": 2, "halo": 2, "train_step": 12}.items():
         assert set(plain[name]["streams"]) == {"0"}
         assert {"3", "4"} <= set(placed[name]["streams"])
         assert placed[name]["outcome"] == "rewritten"
