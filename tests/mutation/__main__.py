@@ -91,7 +91,7 @@ def _caught_by(folder: pathlib.Path, file: str, source: str | None) -> str:
 
 def _suite(folder: pathlib.Path, file: str) -> list[tuple[str, list[str]]]:
     """The tests of the passes, those most likely to see a bug in `file` first."""
-    pytest = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider"]
+    pytest = [sys.executable, "-m", "pytest", "-x", "-o", f"cache_dir={folder / 'cache'}"]
     lit = [str(pathlib.Path(sys.executable).parent / "lit"), "-q", "--param", f"package={folder}"]
     stem = "verify_collectives" if "_checks" in file or "divergence" in file else pathlib.Path(file).stem
     own = REPOSITORY / "tests" / "lit" / stem.replace("_", "-")
