@@ -188,7 +188,7 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
 // CHECK-LABEL: func.func public @partial
 // CHECK-NOT: call
 // CHECK: return
-// REMARK: Not merged: in a group, a device that receives nothing would not get the zeros that it is to have.
+// REMARK: remark: MCT013: Not merged: in a group, a device that receives nothing would not get the zeros that it is to have.
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @partial(%arg0: tensor<8xf32>, %arg1: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
     %0 = "stablehlo.collective_permute"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>}> : (tensor<8xf32>) -> tensor<8xf32>

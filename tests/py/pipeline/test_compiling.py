@@ -113,5 +113,6 @@ def test_options_of_the_rewrite_do_not_reach_a_cpu_but_those_of_the_user_do(mesh
 def test_hosts_are_the_processes_that_own_the_devices():
     owners = [SimpleNamespace(process_index=index) for index in (0, 0, 1, 1)]
     assert topology_of(owners) == Topology((0, 0, 1, 1))
-    assert topology_of(owners[:2]) is None
+    assert topology_of(owners[:2]) == Topology((0, 0))
+    assert topology_of([]) is None
     assert topology_of(versions.lowered_devices(jax.jit(lambda x: x).lower(1.0))) is None

@@ -72,6 +72,7 @@ def seconds_of(call: Callable[..., Any], arguments: Any) -> float:
     return (time.perf_counter() - start) / CALLS
 
 
+@pytest.mark.timed
 def test_calls_take_as_long_as_those_of_jax_jit(arguments: Any) -> None:
     """Medians of many short turns, taken alternately, since other programs come and go on a machine."""
     calls = {"ours": pipeline.jit(new_step()), "theirs": jax.jit(new_step())}

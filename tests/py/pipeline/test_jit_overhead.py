@@ -39,11 +39,13 @@ def share_of_rewriting(path: pathlib.Path) -> float:
     return min(runs) / compiling
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("name", [sample.name for sample in SAMPLES])
 def test_passes_take_little_of_a_compile(name: str) -> None:
     assert share_of_rewriting(module_path(name)) < MOST
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("name", CORPUS)
 def test_passes_take_little_of_a_compile_of_real_programs(name: str, corpus: pathlib.Path) -> None:
     assert share_of_rewriting(corpus / f"{name}.mlir") < MOST

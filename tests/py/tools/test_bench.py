@@ -14,7 +14,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import jaxlib.version
 import numpy as np
 import pytest
 
@@ -322,15 +321,12 @@ class TestCommand:
     def test_compiles_for_gpus_that_are_not_there(self, tmp_path: pathlib.Path) -> None:
         results, output = bench(tmp_path, "--compile-for", "2", "--only", "opposite+matmul")
         (case,) = results["compiled"]["2"]["cases"]
-        predicted = {name: told["predicted"] for name, told in case["variants"].items() if told.get("predicted")}
-        assert predicted["streams"]["together"] == 1
-        assert predicted[PLAIN]["together"] == 0
-        if jaxlib.version.__version_info__ >= (0, 11):
-            assert predicted["groups"]["groups"] == 1
-        else:  # XLA 0.10.2 orders the two permutes, which share a device, and then finds a cycle in the group
-            assert "failed to compile" in case["variants"]["groups"]["status"]
-            assert "cycle" in case["variants"]["groups"]["status"]
-        assert case["variants"]["auto"]["status"] == "compiled"
+        told = case["variants"]
+        assert told[PLAIN]["predicted"]["asynchronous"] == 2
+        # Permutes this small gain nothing by streams on an H200, and partial ones make no group: nothing is changed.
+        assert told["streams"]["same_as"] == told["groups"]["same_as"] == PLAIN
+        assert told["limit+peer"]["status"] == "compiled"
+        assert told["auto"]["status"] == "compiled"
         assert "1 programs were compiled for 2 GPUs that were not there." in output
         assert "## Compiled for 2 GPUs that were not there" in (tmp_path / "report.md").read_text()
 
