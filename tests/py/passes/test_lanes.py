@@ -66,7 +66,7 @@ def test_a_partner_is_found_exactly_where_there_is_one(chosen: list[tuple[str, i
                 # A partner is one that really can be in flight with a member.
                 partner = names[results.index(unit.partner.results[0])]
                 assert any((name, partner) in independent for name in members)
-        # With lanes enough, nothing that could overlap is overlooked: unless XLA joins permutes, which then wait for all
+        # With lanes enough, nothing that could overlap is missed, unless XLA joins permutes, which then wait for all
         # that any of them waits for, or a lane holds permutes with the same pairs, which use the same links.
         alone = all(len(unit.members) == 1 and unit.crowds is None for unit in placed.units)
         if most >= len(names) and alone:
