@@ -165,7 +165,7 @@ def capabilities() -> Capabilities:
     from jaxlib import version as jaxlib_version
 
     version = tuple(int(part) for part in jaxlib_version.__version__.split(".")[:2])
-    return Capabilities(group_overlaps_compute=version >= (0, 12))
+    return Capabilities(group_overlaps_compute=version >= (0, 12), keeps_groups=version >= (0, 11))
 
 
 # --- compiles of jit (used by jitting only) ---------------------------------------------------------------------------

@@ -86,18 +86,18 @@ def _start(module: str, given: dict[str, Any], folder: pathlib.Path) -> subproce
 
 
 def _wait(running: list[subprocess.Popen[bytes]], folder: pathlib.Path, deadline: float, seconds: float) -> None:
-    while any(process.poll() is None for process in running):
+    while True:
+        states = [process.poll() for process in running]
         # One that failed leaves the others waiting for it; how it ended says more than how they do.
-        for number, process in enumerate(running):
-            if process.returncode:
-                raise LaunchError(f"process {number} ended with status {process.returncode}: {_last(folder, number)}")
+        for number, state in enumerate(states):
+            if state:
+                raise LaunchError(f"process {number} ended with status {state}: {_last(folder, number)}")
+        if None not in states:
+            return
         if time.monotonic() > deadline:
-            late = [str(number) for number, process in enumerate(running) if process.returncode is None]
+            late = [str(number) for number, state in enumerate(states) if state is None]
             raise LaunchError(f"process {' and '.join(late)} did not end within {seconds:g} s")
         time.sleep(_WAIT)
-    for number, process in enumerate(running):
-        if process.returncode:
-            raise LaunchError(f"process {number} ended with status {process.returncode}: {_last(folder, number)}")
 
 
 def _last(folder: pathlib.Path, number: int) -> str:

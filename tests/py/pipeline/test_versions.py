@@ -163,3 +163,33 @@ def test_transformations_of_hlo_are_for_gpus_that_are_there():
     assert set(platforms) <= {"cuda", "rocm"}
     for platform in platforms:
         versions.remove_hlo_transformation("hloverlap-test", platform)
+
+
+def test_shards_are_those_of_the_public_interface_in_the_order_of_the_devices():
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:4])[::-1], ("x",))
+    sharding = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("x"))
+    array = jax.device_put(np.arange(8.0, dtype=np.float32), sharding)
+    shards = versions.local_shards(array)
+    assert [shard.device for shard in shards] == list(sharding.addressable_devices_indices_map(array.shape))
+    by_device = {shard.device: shard.data for shard in array.addressable_shards}
+    for shard in shards:
+        np.testing.assert_array_equal(shard, by_device[shard.device])
+
+
+def test_assembled_arrays_are_like_those_of_the_public_function():
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:4]), ("x",))
+    sharding = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("x"))
+    shards = [jax.device_put(np.full(2, n, np.int8), device) for n, device in enumerate(mesh.devices.flat)]
+    ours = versions.assembler((8,), np.dtype(np.int8), sharding)(shards)
+    theirs = jax.make_array_from_single_device_arrays((8,), sharding, shards)
+    assert (ours.aval, ours.sharding, ours.committed) == (theirs.aval, theirs.sharding, theirs.committed)
+    np.testing.assert_array_equal(ours, theirs)
+    np.testing.assert_array_equal(jax.jit(lambda x: x + x)(ours), 2 * np.asarray(theirs))
+
+
+def test_processes_meet_through_the_distributed_client():
+    from jax._src import distributed
+    from jaxlib import _jax
+
+    assert hasattr(distributed.global_state, "client")
+    assert hasattr(_jax.DistributedRuntimeClient, "wait_at_barrier")
