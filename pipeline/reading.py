@@ -158,7 +158,11 @@ def _convert(conversion: str, data: bytes, context: ir.Context) -> ir.Module:
     """Parses what a child process made of `data`. Raises ConversionError."""
     from hloverlap.pipeline import converting
 
-    return ir.Module.parse(converting.convert(conversion, data, context.allow_unregistered_dialects), context)
+    converted = converting.convert(conversion, data, context.allow_unregistered_dialects)
+    try:
+        return ir.Module.parse(converted, context)
+    except ir.MLIRError as error:  # what MLIR accepted, it may write so that it cannot read it again
+        raise converting.ConversionError("malformed", refusals.first_message(error)) from None
 
 
 def _set_count(module: ir.Module, attribute: str, count: int) -> None:

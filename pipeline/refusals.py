@@ -22,6 +22,11 @@ class ReadError(Exception):
     """There is no module to be had; the text is one line: the file, what it looks like, what to do."""
 
 
+def first_message(error: ir.MLIRError) -> str:
+    """What MLIR says first."""
+    return error.error_diagnostics[0].message if error.error_diagnostics else str(error)
+
+
 def unknown(data: bytes, name: str) -> ReadError:
     """Of no format of ours."""
     if not data.strip():

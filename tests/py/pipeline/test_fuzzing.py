@@ -29,8 +29,8 @@ MISTYPED = 0.2  # share of inputs that are a wrong command for a sound file
 
 
 @pytest.fixture
-def worker(tmp_path: pathlib.Path) -> Iterator[CommandWorker]:
-    started = CommandWorker(tmp_path, PATIENCE)
+def worker(tmp_path: pathlib.Path, request: pytest.FixtureRequest) -> Iterator[CommandWorker]:
+    started = CommandWorker(tmp_path, PATIENCE, fork=request.config.getoption("--examples") > 100)
     yield started
     started.close()
 

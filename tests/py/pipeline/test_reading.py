@@ -216,3 +216,9 @@ def test_nesting_counts_no_brackets_in_strings_or_comments():
     assert not nesting.too_deep(b"// (((\n" * 1000)
     assert not nesting.too_deep(b"module { " + b"func.func private @f(tensor<4xf32>) -> tensor<4xf32>\n" * 1000 + b"}")
     assert nesting.too_deep(b"[" * (nesting.DEEPEST + 1))
+
+
+def test_what_mlir_writes_and_cannot_read_again_is_damaged(encoded, monkeypatch):
+    monkeypatch.setattr(converting, "convert", lambda *given: b"ML\xefR\x0dMLIR\0\xff")
+    with pytest.raises(reading.ReadError, match=r"^x: looks like MLIR bytecode .*cannot be read: .*write it again"):
+        reading.read(encoded[Format.MLIR_BYTECODE], "x", make_context())
