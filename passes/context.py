@@ -41,10 +41,12 @@ class Remark:
 class Capabilities:
     """What the XLA that will compile the module can do, as far as a pass has to care.
 
+    keeps_groups: a group in a loop stays whole. False on 0.10.2, which compiles it only if it may take it apart.
     group_overlaps_compute: a ``_collectives_group`` runs beside compute. False on 0.10.2, whose group is done at once.
     """
 
     group_overlaps_compute: bool = True
+    keeps_groups: bool = True
 
 
 @dataclasses.dataclass

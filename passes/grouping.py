@@ -14,11 +14,11 @@ from hloverlap.passes.frontend_attributes import GROUP, INLINEABLE
 _NAME = "collectives_group"
 
 
-def outline(members: Sequence[ir.Operation], symbols: Symbols) -> ir.Operation:
+def outline(members: Sequence[ir.Operation], symbols: Symbols, whole: bool) -> ir.Operation:
     """Moves permutes into a new private function and puts one call where the last of them stood; gives the call.
 
     They must stand side by side, and no member may use another's result. Each keeps its attributes and location.
-    XLA needs the call kept whole, hence `inlineable`; backends without groups inline it all the same.
+    whole: XLA is told to keep the call whole; backends without groups inline it all the same.
     """
     last = members[-1]
     parent = _function_of(last)
@@ -40,7 +40,7 @@ def outline(members: Sequence[ir.Operation], symbols: Symbols) -> ir.Operation:
         member.operands[0] = block.arguments[number]
     with location, ir.InsertionPoint(block):
         func.ReturnOp([member.results[0] for member in members])
-    frontend_attributes.update(call.operation, {GROUP: "", INLINEABLE: "false"})
+    frontend_attributes.update(call.operation, {GROUP: "", INLINEABLE: "false" if whole else None})
     return call.operation
 
 

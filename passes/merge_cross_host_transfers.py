@@ -289,7 +289,11 @@ class _Merger:
         self._count("num-groups" if way == "group" else "num-packed")
         self._count("num-merged", len(ops))
         if way == "group":
-            outline(ops, self._symbols)
+            whole = self._context.capabilities.keeps_groups
+            call = outline(ops, self._symbols, whole)
+            if not whole:
+                text = "This version of XLA takes the group apart again: in a loop it would not compile it whole."
+                self._context.remark("MCT015", text, call)
             return None
         packed = Collective.of(_concatenate(ops))
         self._wanted[packed.op.results[0]] = packed
