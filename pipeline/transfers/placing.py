@@ -23,7 +23,8 @@ def device_put(tree: Any, shardings: Any, *, donate: Any = False, chunk_bytes: i
         ``jax.make_array_from_single_device_arrays`` makes it of [].
     shardings: a jax.sharding.Sharding or a jax.Device for each array, or for each subtree. An array may be cut in
         another way, or be replicated, where it goes to.
-    donate: a bool for each array or subtree: arrays that move are deleted, and their memory is used again.
+    donate: a bool for each array or subtree: arrays that change hosts are deleted, and their memory is used again;
+        within one process they are if they leave all their devices.
     chunk_bytes: about how much a device sends, and holds twice, at a time.
 
     All arrays travel together through one compiled module for each `chunk_bytes`, whose permutes are packed; it needs
@@ -49,7 +50,8 @@ def device_put(tree: Any, shardings: Any, *, donate: Any = False, chunk_bytes: i
             paths.append(_path(leaf, targets[number], bool(gone)))
             roads[_road(leaf, targets[number], paths[-1])].append(number)
         except (TypeError, ValueError) as error:
-            raise type(error)(f"{_name(tree, number)}: {error}") from error
+            kind = TypeError if isinstance(error, TypeError) else ValueError  # jax has kinds of its own below these
+            raise kind(f"{_name(tree, number)}: {error}") from error
 
     placed: list[Any] = [None] * len(leaves)
     for number in roads[Road.FROM_HOST]:
@@ -70,7 +72,7 @@ def device_put(tree: Any, shardings: Any, *, donate: Any = False, chunk_bytes: i
         if placed[number] is None:  # it is another process's
             placed[number] = _relabelled(leaves[number], targets[number])
     for number in (*across, *within):
-        if donated[number]:
+        if donated[number] and not _may_share(leaves[number], placed[number]):
             leaves[number].delete()
     return jax.tree.unflatten(structure, placed)
 
@@ -79,7 +81,8 @@ def _broadcast(what: str, prefix: Any, tree: Any) -> list[Any]:
     try:
         return jax.tree.leaves(jax.tree.broadcast(prefix, tree))
     except ValueError as error:
-        raise ValueError(f"{what}: give one for all, or a tree that begins like that of the arrays: {error}") from error
+        why = str(error).split("\n", 1)[0]
+        raise ValueError(f"{what}: give one for all, or a tree that begins like that of the arrays: {why}") from error
 
 
 def _name(tree: Any, number: int) -> str:
@@ -124,6 +127,15 @@ def _relabelled(leaf: jax.Array, target: Sharding) -> jax.Array:
     held = {shard.device: shard.data for shard in leaf.addressable_shards}
     shards = [held[device] for device in target.addressable_devices_indices_map(leaf.shape) if device in held]
     return jax.make_array_from_single_device_arrays(leaf.shape, target, shards, dtype=leaf.dtype)
+
+
+def _may_share(leaf: jax.Array, placed: jax.Array) -> bool:
+    """Whether a shard that did not change devices may be the same buffer. Those that a module has made are not."""
+    return (
+        leaf.is_fully_addressable
+        and placed.is_fully_addressable
+        and not leaf.sharding.device_set.isdisjoint(placed.sharding.device_set)
+    )
 
 
 def _from_host(leaf: Any, target: Sharding) -> jax.Array:

@@ -116,8 +116,11 @@ class TestOneProcess:
         """A shard of the result may be the very buffer of the source."""
         source = jax.device_put(np.arange(8.0, dtype=np.float32), jax.devices()[0])
         found = device_put(source, NamedSharding(self.mesh, P()), donate=True)
-        assert source.is_deleted()
+        assert not source.is_deleted()
         np.testing.assert_array_equal(found, np.arange(8.0))
+        moved = device_put(source, jax.devices()[3], donate=True)
+        assert source.is_deleted()
+        np.testing.assert_array_equal(moved, np.arange(8.0))
 
     def test_random_keys_are_refused(self) -> None:
         with pytest.raises(ValueError, match=r"move jax\.random\.key_data of it"):
