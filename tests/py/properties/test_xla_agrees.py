@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from generation.modules import Generated, modules
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
+from generation.modules import Generated, modules
 from hloverlap.pipeline import checking, run
 
 PIPELINE = "lower-send-recv,compose-permutes,hoist-permutes,split-permutes-by-host,join-partial-permutes,overlap"
