@@ -132,7 +132,7 @@ class Runner:
             if rewritten.result.changed:
                 module = hashlib.sha256(running.bytecode(rewritten.result.module)).hexdigest()
         else:
-            call = lowered.compile(compiler_options=options)
+            call = lowered.compile(compiler_options=options)  # type: ignore[arg-type]  # 0.10.2 takes integers, too
         told = {name: value for name, value in sorted(options.items()) if name not in predicting.DUMP_OPTIONS}
         prediction = predicting.predict(dump)
         return Built(
