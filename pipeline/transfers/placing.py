@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from jax.sharding import Sharding, SingleDeviceSharding
 
 from hloverlap.pipeline.transfers import transfer as transfers
-from hloverlap.pipeline.transfers.roads import Path, Road, check_divides, road
+from hloverlap.pipeline.transfers.roads import Path, Road, road
 
 CHUNK_BYTES = 64 << 20
 
@@ -42,16 +43,17 @@ def device_put(tree: Any, shardings: Any, *, donate: Any = False, chunk_bytes: i
     leaves, structure = jax.tree.flatten(tree)
     targets = _broadcast("shardings", shardings, tree)
     donated = _broadcast("donate", donate, tree)
-    paths: list[Path | None] = []
-    roads: dict[Road, list[int]] = {road: [] for road in Road}
-    for number, (leaf, target, gone) in enumerate(zip(leaves, targets, donated, strict=True)):
+    paths = []
+    for number, leaf in enumerate(leaves):
         try:
-            targets[number] = _as_sharding(target)
-            paths.append(_path(leaf, targets[number], bool(gone)))
-            roads[_road(leaf, targets[number], paths[-1])].append(number)
+            targets[number] = _as_sharding(targets[number])
+            paths.append(_path(leaf, targets[number], bool(donated[number])))
         except (TypeError, ValueError) as error:
-            kind = TypeError if isinstance(error, TypeError) else ValueError  # jax has kinds of its own below these
-            raise kind(f"{_name(tree, number)}: {error}") from error
+            raise type(error)(f"{_name(tree, number)}: {error}") from error
+    try:
+        roads = _roads(tuple(paths))
+    except _NoRoadError as error:
+        raise ValueError(f"{_name(tree, error.number)}: {error}") from error
 
     placed: list[Any] = [None] * len(leaves)
     for number in roads[Road.FROM_HOST]:
@@ -61,7 +63,7 @@ def device_put(tree: Any, shardings: Any, *, donate: Any = False, chunk_bytes: i
     for number in roads[Road.STAYS]:
         placed[number] = _relabelled(leaves[number], targets[number])
     if across := roads[Road.ACROSS]:
-        transfer = transfers.transfer(tuple(path for n in across if (path := paths[n])), chunk_bytes)
+        transfer = transfers.transfer(tuple(paths[n] for n in across), chunk_bytes)
         _fill(placed, across, transfer([leaves[n] for n in across]))
     within = roads[Road.WITHIN]
     if mine := [n for n in within if leaves[n].is_fully_addressable]:
@@ -98,26 +100,38 @@ def _as_sharding(target: Any) -> Sharding:
     return target
 
 
-def _path(leaf: Any, target: Sharding, donated: bool) -> Path | None:
-    """The leaf's path; None for what lives on no devices that all processes know of."""
+def _path(leaf: Any, target: Sharding, donated: bool) -> Path:
     if isinstance(leaf, jax.core.Tracer):
         raise TypeError("it is being traced; device_put moves arrays between computations, not within one")
     if not isinstance(leaf, jax.Array):
         if not isinstance(leaf, np.ndarray | np.generic | bool | int | float | complex):
             raise TypeError(f"a {type(leaf).__name__} is no array")
-        return None
+        return Path(np.shape(leaf), np.asarray(leaf).dtype, None, target, donated)
     if leaf.is_deleted():
         raise ValueError("the array was deleted or donated")
-    if not leaf.committed and jax.process_count() > 1:
-        return None
-    return Path(leaf.shape, leaf.dtype, leaf.sharding, target, donated)
+    # An array that is not committed is on a device by chance, on another one in each process.
+    source = leaf.sharding if leaf.committed or jax.process_count() == 1 else None
+    return Path(leaf.shape, leaf.dtype, source, target, donated)
 
 
-def _road(leaf: Any, target: Sharding, path: Path | None) -> Road:
-    if path is not None:
-        return road(path)
-    check_divides(np.shape(leaf), target)
-    return Road.FROM_HOST
+class _NoRoadError(Exception):
+    """number: of the array."""
+
+    def __init__(self, number: int, why: str) -> None:
+        super().__init__(why)
+        self.number = number
+
+
+@functools.lru_cache(maxsize=256)
+def _roads(paths: tuple[Path, ...]) -> dict[Road, list[int]]:
+    """The numbers of the arrays that take each road. Raises _NoRoadError."""
+    roads: dict[Road, list[int]] = {road: [] for road in Road}
+    for number, path in enumerate(paths):
+        try:
+            roads[road(path)].append(number)
+        except ValueError as error:
+            raise _NoRoadError(number, str(error)) from error
+    return roads
 
 
 def _relabelled(leaf: jax.Array, target: Sharding) -> jax.Array:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import functools
 from typing import Any, NamedTuple
 
 import jax
@@ -19,7 +18,7 @@ class Path(NamedTuple):  # hashed and compared in every call, which a tuple does
 
     shape: Shape
     dtype: np.dtype
-    source: Sharding
+    source: Sharding | None  # None: every process has the whole array
     target: Sharding
     donated: bool
 
@@ -37,10 +36,12 @@ class Road(enum.Enum):
     ACROSS = enum.auto()
 
 
-@functools.lru_cache(maxsize=1 << 14)
 def road(path: Path) -> Road:
     """The road of an array. Raises ValueError, with a sentence for the user, where there is none."""
     source, target = path.source, path.target
+    if source is None:
+        target.shard_shape(path.shape)
+        return Road.FROM_HOST
     if jnp.issubdtype(path.dtype, jax.dtypes.extended):
         raise ValueError(f"{path.dtype} is made of other arrays; move jax.random.key_data of it")
     if source.memory_kind != target.memory_kind:
@@ -54,8 +55,8 @@ def road(path: Path) -> Road:
     for side in (source, target):
         if isinstance(side, NamedSharding) and getattr(side.spec, "unreduced", None):
             raise ValueError(f"partial sums ({side.spec}) cannot be moved as they are; add them up before")
-    check_divides(path.shape, target)
-    if _stays(path):
+    target.shard_shape(path.shape)  # raises where it cuts the array into unequal parts
+    if _stays(path.shape, source, target):
         return Road.STAYS
     if 0 in path.shape:
         return Road.EMPTY
@@ -68,15 +69,10 @@ def devices_of(*shardings: Sharding) -> list[jax.Device]:
     return sorted(together, key=lambda device: device.id)
 
 
-def check_divides(shape: Shape, sharding: Sharding) -> None:
-    """Raises ValueError where a sharding cuts an array of this shape into unequal parts."""
-    sharding.shard_shape(shape)
-
-
-def _stays(path: Path) -> bool:
-    if path.source == path.target:
+def _stays(shape: Shape, source: Sharding, target: Sharding) -> bool:
+    if source == target:
         return True
-    if not path.source.device_set >= path.target.device_set:
+    if not source.device_set >= target.device_set:
         return False
-    held = path.source.devices_indices_map(path.shape)
-    return all(held[device] == index for device, index in path.target.devices_indices_map(path.shape).items())
+    held = source.devices_indices_map(shape)
+    return all(held[device] == index for device, index in target.devices_indices_map(shape).items())

@@ -28,7 +28,7 @@ _KEPT_ZEROS = 64 << 10  # bytes of a shard of zeros that is kept from call to ca
 @functools.lru_cache(maxsize=_STRUCTURES)
 def transfer(paths: tuple[Path, ...], chunk_bytes: int) -> Transfer:
     """Plans and compiles, once for the same paths. Every process must call it with the same paths in one order."""
-    devices = devices_of(*(side for path in paths for side in (path.source, path.target)))
+    devices = devices_of(*(side for path in paths for side in _sides(path)))
     position = {device: number for number, device in enumerate(devices)}
     lanes = planning.lanes([_leaf(path, position) for path in paths], [device.process_index for device in devices])
     if not any(device.process_index == jax.process_index() for device in devices):
@@ -79,8 +79,7 @@ class _Part:
         self.rewritten = rewritten
         mine = [(n, device) for n, device in enumerate(devices) if device.process_index == jax.process_index()]
         placement = program.sharding(devices)
-        source = [_local_positions(path.source, path.shape) for path in paths]
-        target = [_local_positions(path.target, path.shape) for path in paths]
+        source, target = ([_local_positions(_sides(path)[n], path.shape) for path in paths] for n in (0, 1))
         self._ends = [
             _End(
                 lane=lane,
@@ -97,19 +96,26 @@ class _Part:
         ]
         self._devices = [device for _, device in mine]
         self._zeros = functools.cache(_zeros)
+        self._nothing: dict[int, jax.Array] = {}
 
     def __call__(self, held: Sequence[Sequence[jax.Array]], arrived: Sequence[list[Any]]) -> Sequence[jax.Array]:
         """held, arrived: by array, then by shard of this process. Gives all that must be there in the end."""
         for_now = functools.cache(_zeros)  # of one size one is enough, unless it is given away
         arguments = []
-        for end in self._ends:
+        for number, end in enumerate(self._ends):
             lane = end.lane
+            if number in self._nothing:
+                arguments.append(self._nothing[number])
+                continue
             make = _zeros if lane.donated else self._zeros if lane.bytes <= _KEPT_ZEROS else for_now
             shards = [
                 held[place[0]][place[1]] if place else make(lane.source_shape, end.dtype, device)
                 for place, device in zip(end.takes, self._devices, strict=True)
             ]
-            arguments.append(end.assemble([program.enter(shard) for shard in shards] if end.is_odd else shards))
+            argument = end.assemble([program.enter(shard) for shard in shards] if end.is_odd else shards)
+            if make is self._zeros and not any(end.takes):  # who only receives is spared making it again
+                self._nothing[number] = argument
+            arguments.append(argument)
         moved: Sequence[jax.Array] = self.rewritten(*arguments)
         for end, array in zip(self._ends, moved, strict=True):
             if not any(end.gives):  # who only sends is spared taking the result apart
@@ -151,8 +157,13 @@ def _zeros(shape: Shape, dtype: np.dtype, device: jax.Device) -> jax.Array:
     return zeros
 
 
+def _sides(path: Path) -> tuple[Sharding, Sharding]:
+    assert path.source is not None, "an array of the host takes no transfer"
+    return path.source, path.target
+
+
 def _leaf(path: Path, position: dict[jax.Device, int]) -> Leaf:
-    source, target = (boxes(side, path.shape) for side in (path.source, path.target))
+    source, target = (boxes(side, path.shape) for side in _sides(path))
     return Leaf(
         dtype=path.dtype.name,
         itemsize=path.dtype.itemsize,
