@@ -54,6 +54,7 @@ def is_launched() -> bool:
 def join() -> Any:
     """In a launched process, before anything else of jax: joins the others, and returns the order."""
     given = json.loads(os.environ[_SELF])
+    sys.excepthook = _end_at_once
     import jax
 
     jax.config.update("jax_platforms", "cpu")
@@ -64,6 +65,13 @@ def join() -> Any:
         jax.config.update("jax_cross_host_transport_addresses", "127.0.0.1:0,127.0.0.1:0")
     jax.distributed.initialize(f"127.0.0.1:{given['port']}", given["processes"], given["process"])
     return given["order"]
+
+
+def _end_at_once(*error: Any) -> None:
+    """Without jax's end of the process, which would wait for processes that wait for this one."""
+    sys.__excepthook__(*error)
+    sys.stderr.flush()
+    os._exit(1)
 
 
 def say(what: Any) -> None:

@@ -109,8 +109,11 @@ class TestProcesses:
 
     def test_process_that_fails_ends_all_at_once(self, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "fails_in_one.py").write_text(
-            "import os, json, time\n"
-            "if json.loads(os.environ['HLOVERLAP_PROCESS'])['process'] == 1: raise ValueError('no luck')\n"
+            "import time\n"
+            "from hloverlap.tools.bench.processes_launch import join\n"
+            "join()\n"
+            "import jax\n"
+            "if jax.process_index() == 1: raise ValueError('no luck')\n"
             "time.sleep(600)\n",
             encoding="utf-8",
         )
