@@ -19,7 +19,7 @@ from hloverlap.pipeline.dialects import make_context
 
 MALFORMED = 3  # exit status: the input is not what it should be
 INEXPRESSIBLE = 4  # exit status: the input is well-formed, but the other side has no words for it
-_MEMORY, _MEMORY_PER_BYTE = 4 << 30, 64  # address space in bytes; XLA's libraries alone take 0.4 GiB of it
+_MEMORY, _MEMORY_PER_BYTE = 256 << 20, 64  # bytes more than there are at the start; XLA's libraries take 70 MiB
 _SECONDS, _SECONDS_PER_BYTE = 10, 1e-4  # of processor time; starting takes 0.4, and XLA needs up to 5e-6 for a byte
 
 
@@ -123,12 +123,18 @@ def _limit(size: int) -> None:
     try:
         import resource
 
-        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY + size * _MEMORY_PER_BYTE,) * 2)
+        resource.setrlimit(resource.RLIMIT_DATA, (_data() + _MEMORY + size * _MEMORY_PER_BYTE,) * 2)
         seconds = int(_SECONDS + size * _SECONDS_PER_BYTE)
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    except (ImportError, ValueError, OSError):
+    except (ImportError, ValueError, OSError, StopIteration):
         pass
+
+
+def _data() -> int:
+    """Bytes of this process that count as data. Raises OSError where a system does not say."""
+    with open("/proc/self/status", encoding="ascii") as status:
+        return next(1024 * int(line.split()[1]) for line in status if line.startswith("VmData:"))
 
 
 def main(conversion: str, allow_unregistered: bool) -> int:
@@ -142,6 +148,8 @@ def main(conversion: str, allow_unregistered: bool) -> int:
             result, status = CONVERSIONS[conversion](data, make_context(allow_unregistered)), 0
         except InexpressibleError as error:
             result, status = str(error).encode(), INEXPRESSIBLE
+        except MemoryError:
+            result, status = b"it asks for more memory than such a file can need", MALFORMED
         except Exception as error:  # whatever MLIR or XLA says is the answer of this process
             result, status = (str(error) or type(error).__name__).encode(), MALFORMED
         out.write(result)

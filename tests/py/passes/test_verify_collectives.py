@@ -101,13 +101,12 @@ def test_an_annotated_call_of_a_collective_fails_to_compile_and_is_caught_before
     assert says(text.replace("_xla_stream", '_collectives_group = "", _xla_stream')) == [("VCL004", "error")]
 
 
-def test_ids_that_are_there_twice_are_seen_where_no_verifier_looked() -> None:
+@pytest.mark.parametrize("pairs", ["[[0, 1], [2, 1]]", "[[0, 1], [0, 2]]"])
+def test_ids_that_are_there_twice_are_seen_where_no_verifier_looked(pairs: str) -> None:
     parsed = ir.Module.parse(module(function("main", 1, [permute("%0", "%a0", FORWARD)], ["%0"])), make_context())
     (permuted, *_) = Symbols(parsed.operation).functions["main"].regions[0].blocks[0].operations
     with parsed.context:
-        permuted.operation.attributes["source_target_pairs"] = ir.Attribute.parse(
-            "dense<[[0, 1], [2, 1]]> : tensor<2x2xi64>"
-        )
+        permuted.operation.attributes["source_target_pairs"] = ir.Attribute.parse(f"dense<{pairs}> : tensor<2x2xi64>")
     context = Context()
     VerifyCollectives().run(parsed.operation, context)
     assert [remark.code for remark in context.remarks] == ["VCL005"]

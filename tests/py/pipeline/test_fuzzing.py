@@ -22,7 +22,7 @@ from hloverlap.pipeline.formats import Format
 
 TIME_LIMIT = 10.0  # seconds of processor time for one input, all processes together
 PATIENCE = 120.0  # seconds after which an input hangs, however busy the machine is
-BASE = 64 << 20  # bytes that a process may grow by, whatever the input
+BASE = 320 << 20  # bytes that a process may grow by, whatever the input: XLA's libraries, and what they may waste
 TIMES = 64  # and this much for each byte of the input
 
 MISTYPED = 0.2  # share of inputs that are a wrong command for a sound file
