@@ -37,7 +37,10 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 
 def start(source: pathlib.Path, out: pathlib.Path) -> subprocess.Popen[bytes]:
     command = [*COMMAND, str(source), "-o", str(out)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell's background jobs ignore it
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("which", [signal.SIGTERM, signal.SIGINT])
@@ -74,6 +77,7 @@ def test_a_signal_at_any_moment_leaves_the_old_file_or_the_new_one(
             assert b"Traceback" not in said
     print(which.name, left)
     assert left["while writing"]
+    assert left["old"]
 
 
 def test_a_full_disk_is_one_line_and_leaves_the_old_file(large: pathlib.Path, tmp_path: pathlib.Path) -> None:
