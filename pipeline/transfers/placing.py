@@ -28,9 +28,10 @@ def device_put(tree: Any, shardings: Any, *, donate: Any = False, chunk_bytes: i
         within one process they are if they leave all their devices.
     chunk_bytes: about how much a device sends, and holds twice, at a time.
 
-    All arrays travel together through one compiled module for each `chunk_bytes`, whose permutes are packed; it needs
-    collectives and nothing else of the backend. It is compiled once for the same shapes, dtypes and shardings. What
-    is already in place is returned as it is, and what stays within one process never leaves it.
+    All arrays travel together through one compiled module for each `chunk_bytes`, whose permutes are packed; small ones
+    that go the same way are one array there. It needs collectives and nothing else of the backend, and is compiled once
+    for the same shapes, dtypes and shardings. What is already in place is returned as it is, and what stays within one
+    process never leaves it.
 
     **Every process that owns a device of any source or target must call it, with the same structure and shardings in
     the same order**, as with any computation on several hosts.
@@ -41,8 +42,8 @@ def device_put(tree: Any, shardings: Any, *, donate: Any = False, chunk_bytes: i
     if chunk_bytes < 1:
         raise ValueError(f"chunk_bytes={chunk_bytes} lets nothing through; give at least 1")
     leaves, structure = jax.tree.flatten(tree)
-    targets = _broadcast("shardings", shardings, tree)
-    donated = _broadcast("donate", donate, tree)
+    targets = _broadcast("shardings", shardings, tree, structure)
+    donated = _broadcast("donate", donate, tree, structure)
     paths = []
     for number, leaf in enumerate(leaves):
         try:
@@ -79,7 +80,11 @@ def device_put(tree: Any, shardings: Any, *, donate: Any = False, chunk_bytes: i
     return jax.tree.unflatten(structure, placed)
 
 
-def _broadcast(what: str, prefix: Any, tree: Any) -> list[Any]:
+def _broadcast(what: str, prefix: Any, tree: Any, structure: Any) -> list[Any]:
+    """The leaf of `prefix` for each leaf of a tree of this structure."""
+    leaves, given = jax.tree.flatten(prefix)
+    if given == structure:  # as with lists of hundreds of arrays, where jax.tree.broadcast takes its time
+        return leaves
     try:
         return jax.tree.leaves(jax.tree.broadcast(prefix, tree))
     except ValueError as error:

@@ -36,6 +36,21 @@ def local_dtype(dtype: np.dtype) -> np.dtype:
     return np.dtype(np.int8 if jnp.issubdtype(dtype, jnp.signedinteger) else np.uint8)
 
 
+def carried_dtype(dtype: np.dtype) -> np.dtype:
+    """Of what arrays of this dtype are made to be moved in a bundle."""
+    return jax.eval_shape(carried, jax.ShapeDtypeStruct((1,), dtype)).dtype
+
+
+def carried(shard: jax.Array) -> jax.Array:
+    """A shard as it is moved in a bundle: the same bits in a dtype of whole bytes that nobody holds in a wider one."""
+    return _as_bits(enter(shard))
+
+
+def uncarried(shard: jax.Array, dtype: np.dtype) -> jax.Array:
+    """The opposite, of the shape that it has."""
+    return leave(_from_bits(shard, local_dtype(dtype)), shard.shape, dtype)
+
+
 def enter(shard: jax.Array) -> jax.Array:
     """A shard as the module takes it."""
     if (bits := bits_of(shard.dtype)) < _BYTE:

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import NamedSharding, Sharding
 
-from hloverlap.pipeline.transfers.planning import Shape
+from hloverlap.pipeline.transfers.planning import Box, Shape
 
 
 class Path(NamedTuple):  # hashed and compared in every call, which a tuple does fastest
@@ -21,6 +21,12 @@ class Path(NamedTuple):  # hashed and compared in every call, which a tuple does
     source: Sharding | None  # None: every process has the whole array
     target: Sharding
     donated: bool
+
+    @property
+    def sides(self) -> tuple[Sharding, Sharding]:
+        """Source and target of an array that is on devices."""
+        assert self.source is not None, "an array of the host takes no transfer"
+        return self.source, self.target
 
 
 class Road(enum.Enum):
@@ -67,6 +73,20 @@ def devices_of(*shardings: Sharding) -> list[jax.Device]:
     """The devices of all these shardings, by id: in one order on all processes."""
     together: Any = {device for sharding in shardings for device in sharding.device_set}
     return sorted(together, key=lambda device: device.id)
+
+
+def boxes(sharding: Sharding, shape: Shape) -> dict[jax.Device, Box]:
+    """The part of an array of this shape that each device holds, by the device's id."""
+    indices = sharding.devices_indices_map(shape)
+    return {
+        device: tuple(part.indices(size)[:2] for part, size in zip(indices[device], shape, strict=True))
+        for device in devices_of(sharding)
+    }
+
+
+def is_mine(sharding: Sharding) -> bool:
+    """Whether a device of it is this process's."""
+    return any(device.process_index == jax.process_index() for device in devices_of(sharding))
 
 
 def _stays(shape: Shape, source: Sharding, target: Sharding) -> bool:
