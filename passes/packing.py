@@ -24,47 +24,75 @@ def can_pack(value_type: ir.Type) -> bool:
 
 
 def pack(values: Sequence[ir.Value]) -> ir.Value:
-    """One flat tensor with the bits of all values, in order. Builds at the current insertion point."""
-    types = [value.type for value in values]
-    unit = _unit(types)
-    parts = [_flat(part, unit) for value in values for part in _parts(value)]
-    return stablehlo.concatenate(parts, 0)
+    """One flat tensor with the bits of all values, those of one element type side by side, each in order.
+
+    Values of one type are joined before they are cast: joining is copying memory then, while a compiler that casts as
+    it joins asks for each element where it comes from. Builds at the current insertion point.
+    """
+    runs: dict[ir.Type, list[ir.Value]] = {}
+    for value in values:
+        for part in _parts(value):
+            runs.setdefault(element_of(part.type), []).append(_flat(_to_bytes(part)))
+    unit = _unit([value.type for value in values])
+    return _joined([_cast(_joined(run), unit) for run in runs.values()])
 
 
 def unpack(flat: ir.Value, types: Sequence[ir.Type]) -> list[ir.Value]:
     """The values of these types that `pack` made `flat` of."""
     unit = _unit(types)
+    part_types = [part for value_type in types for part in _part_types(value_type)]
+    parts: dict[int, ir.Value] = {}
     offset = 0
-    values = []
-    for value_type in types:
-        parts = []
-        for part_type in _part_types(value_type):
-            length = _length(part_type, unit)
-            piece = stablehlo.slice(flat, [offset], [offset + length], [1])
-            offset += length
-            parts.append(_shaped(piece, part_type, unit))
-        values.append(parts[0] if len(parts) == 1 else stablehlo.complex(*parts))
-    return values
+    for numbers in _runs(part_types).values():
+        stored = _stored(part_types[numbers[0]].element_type)
+        length = sum(_size(part_types[number]) for number in numbers)
+        units = length * bits_of(stored) // bits_of(unit)
+        run = _cast(_slice(flat, offset, units), stored)
+        offset += units
+        start = 0
+        for number in numbers:
+            parts[number] = _shaped(_slice(run, start, _size(part_types[number])), part_types[number])
+            start += _size(part_types[number])
+    ordered = iter(parts[number] for number in range(len(part_types)))
+    return [_whole([next(ordered) for _ in _part_types(value_type)]) for value_type in types]
 
 
 def _unit(types: Sequence[ir.Type]) -> ir.Type:
-    """Element type of the flat tensor: the type that all share where it is one that compilers move as it is, else an
-    unsigned integer as wide as the narrowest. XLA may compute with floats under 32 bits in a wider type, which would
-    change the payload of a NaN."""
-    elements = [element_of(part) for value_type in types for part in _part_types(value_type)]
-    width = min(map(_stored_bits, elements))
-    first = elements[0]
-    same = all(element == first for element in elements)
-    plain = isinstance(first, ir.F32Type | ir.F64Type) or (isinstance(first, ir.IntegerType) and first.width >= 8)
-    return first if same and plain else ir.IntegerType.get_unsigned(width)
+    """Element type of the flat tensor: the type that all share, else the widest unsigned integer, no wider than any
+    of them and than 32 bits, of which each type's values fill a whole number: the fewer elements the better."""
+    part_types = [part for value_type in types for part in _part_types(value_type)]
+    runs = _runs(part_types)
+    if len(runs) == 1:
+        return _stored(next(iter(runs)))
+    widest = max(bits_of(_stored(element)) for element in runs)
+    sizes = [bits_of(_stored(e)) * sum(_size(part_types[n]) for n in numbers) for e, numbers in runs.items()]
+    width = next(w for w in (32, 16, 8) if w <= widest and not any(size % w for size in sizes))
+    return ir.IntegerType.get_unsigned(width)
 
 
-def _part_types(value_type: ir.Type) -> list[ir.Type]:
+def _runs(part_types: Sequence[ir.RankedTensorType]) -> dict[ir.Type, list[int]]:
+    """Numbers of the parts of each element type, in order of their first."""
+    runs: dict[ir.Type, list[int]] = {}
+    for number, part_type in enumerate(part_types):
+        runs.setdefault(part_type.element_type, []).append(number)
+    return runs
+
+
+def _stored(element: ir.Type) -> ir.Type:
+    """What an element is in a run: itself where XLA moves it as it is, else an unsigned integer of its width, of a
+    byte at least. XLA:CPU joins bf16 (jaxlib 0.10.2) and floats of a byte as wider ones, which changes some NaNs."""
+    plain = isinstance(element, ir.F16Type | ir.F32Type | ir.F64Type) or (
+        isinstance(element, ir.IntegerType) and element.width >= _SMALLEST
+    )
+    return element if plain else ir.IntegerType.get_unsigned(max(_SMALLEST, bits_of(element)))
+
+
+def _part_types(value_type: ir.Type) -> list[ir.RankedTensorType]:
     """The type itself; of a complex tensor, its real and its imaginary part."""
     shaped = ir.RankedTensorType(value_type)
     if isinstance(shaped.element_type, ir.ComplexType):
         return [ir.RankedTensorType.get(shaped.shape, shaped.element_type.element_type)] * 2
-    return [value_type]
+    return [shaped]
 
 
 def _parts(value: ir.Value) -> list[ir.Value]:
@@ -73,57 +101,72 @@ def _parts(value: ir.Value) -> list[ir.Value]:
     return [value]
 
 
-def _stored_bits(element: ir.Type) -> int:
-    """Bits of an element in the flat tensor: what does not fill a byte gets one."""
-    return max(_SMALLEST, bits_of(element))
+def _whole(parts: Sequence[ir.Value]) -> ir.Value:
+    return parts[0] if len(parts) == 1 else stablehlo.complex(*parts)
 
 
-def _ratio(element: ir.Type, unit: ir.Type) -> int:
-    """Units that one element takes."""
-    return _stored_bits(element) // bits_of(unit)
+def _size(part_type: ir.RankedTensorType) -> int:
+    return math.prod(part_type.shape)
 
 
-def _length(part_type: ir.Type, unit: ir.Type) -> int:
-    shaped = ir.RankedTensorType(part_type)
-    return math.prod(shaped.shape) * _ratio(shaped.element_type, unit)
+def _to_bytes(part: ir.Value) -> ir.Value:
+    """As it is stored."""
+    if (narrow := _narrow(part.type)) is not None:
+        return stablehlo.convert(_with_element(part.type, _stored(element_of(part.type))), _bitcast(part, narrow))
+    return _bitcast(part, _with_element(part.type, _stored(element_of(part.type))))
 
 
-def _unit_type(part_type: ir.Type, unit: ir.Type) -> ir.Type:
-    """What bitcast_convert makes of a tensor: where one element takes several units, they are one more dimension."""
-    shaped = ir.RankedTensorType(part_type)
-    ratio = _ratio(shaped.element_type, unit)
-    return ir.RankedTensorType.get([*shaped.shape, *([ratio] if ratio > 1 else [])], unit)
-
-
-def _flat(part: ir.Value, unit: ir.Type) -> ir.Value:
-    part_type = part.type
+def _shaped(piece: ir.Value, part_type: ir.Type) -> ir.Value:
+    """The opposite, of a flat piece."""
+    piece = stablehlo.reshape(_with_element(part_type, _stored(element_of(part_type))), piece)
     if (narrow := _narrow(part_type)) is not None:
-        part = stablehlo.convert(_byte_type(part_type), _bitcast(part, narrow))
-    part = _bitcast(part, _unit_type(part_type, unit))
-    return stablehlo.reshape(ir.RankedTensorType.get([_length(part_type, unit)], unit), part)
-
-
-def _shaped(piece: ir.Value, part_type: ir.Type, unit: ir.Type) -> ir.Value:
-    piece = stablehlo.reshape(_unit_type(part_type, unit), piece)
-    if (narrow := _narrow(part_type)) is not None:
-        piece = stablehlo.convert(narrow, _bitcast(piece, _byte_type(part_type)))
+        piece = stablehlo.convert(narrow, piece)
     return _bitcast(piece, part_type)
-
-
-def _bitcast(value: ir.Value, target: ir.Type) -> ir.Value:
-    return value if value.type == target else stablehlo.bitcast_convert(target, value)
 
 
 def _narrow(part_type: ir.Type) -> ir.Type | None:
     """For elements that do not fill a byte, the integers that convert to and from a byte exactly; bool stays bool."""
-    shaped = ir.RankedTensorType(part_type)
-    element = shaped.element_type
+    element = element_of(part_type)
     if isinstance(element, ir.IntegerType) and element.width == 1:
         return part_type
     if bits_of(element) >= _SMALLEST:
         return None
-    return ir.RankedTensorType.get(shaped.shape, ir.IntegerType.get_unsigned(bits_of(element)))
+    return _with_element(part_type, ir.IntegerType.get_unsigned(bits_of(element)))
 
 
-def _byte_type(part_type: ir.Type) -> ir.Type:
-    return ir.RankedTensorType.get(ir.RankedTensorType(part_type).shape, ir.IntegerType.get_unsigned(_SMALLEST))
+def _cast(run: ir.Value, element: ir.Type) -> ir.Value:
+    """The same bits in a row of other elements."""
+    before, after = bits_of(element_of(run.type)), bits_of(element)
+    size = _size(ir.RankedTensorType(run.type))
+    if before < after:
+        ratio = after // before
+        run = stablehlo.reshape(ir.RankedTensorType.get([size // ratio, ratio], element_of(run.type)), run)
+        return _bitcast(run, ir.RankedTensorType.get([size // ratio], element))
+    if before > after:
+        return _flat(_bitcast(run, ir.RankedTensorType.get([size, before // after], element)))
+    return _bitcast(run, ir.RankedTensorType.get([size], element))
+
+
+def _flat(value: ir.Value) -> ir.Value:
+    shaped = ir.RankedTensorType(value.type)
+    if shaped.rank == 1:
+        return value
+    return stablehlo.reshape(ir.RankedTensorType.get([_size(shaped)], shaped.element_type), value)
+
+
+def _joined(values: Sequence[ir.Value]) -> ir.Value:
+    return values[0] if len(values) == 1 else stablehlo.concatenate(values, 0)
+
+
+def _slice(flat: ir.Value, start: int, size: int) -> ir.Value:
+    if size == ir.RankedTensorType(flat.type).shape[0]:
+        return flat
+    return stablehlo.slice(flat, [start], [start + size], [1])
+
+
+def _with_element(part_type: ir.Type, element: ir.Type) -> ir.RankedTensorType:
+    return ir.RankedTensorType.get(ir.RankedTensorType(part_type).shape, element)
+
+
+def _bitcast(value: ir.Value, target: ir.Type) -> ir.Value:
+    return value if value.type == target else stablehlo.bitcast_convert(target, value)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from hloverlap.tools.bench import processes_launch
-from hloverlap.tools.bench.processes_launch import LaunchError, launch
+from hloverlap.tools.bench.processes_launch import LaunchError, elapsed, launch
 
 _MODULE = "hloverlap.tools.bench.processes_arrays"
 _ARRAYS, _ELEMENTS, _GROUPS = 64, 256, 4  # float32: 1 KiB a device
@@ -51,7 +51,7 @@ def measure(runs: int) -> dict[str, Any]:
     for layout in LAYOUTS:
         each = [one[0][layout] for one in said]
         seconds = {
-            name: [max(turn) for turn in zip(*(one[name] for one in each), strict=True)] for name in ("jax", "ours")
+            name: [elapsed(turn) for turn in zip(*(one[name] for one in each), strict=True)] for name in ("jax", "ours")
         }
         found[layout] = {f"{name} ms": round(1e3 * statistics.median(taken), 2) for name, taken in seconds.items()}
         ratios = [jax / ours for jax, ours in zip(seconds["jax"], seconds["ours"], strict=True)]
@@ -81,7 +81,7 @@ def _worker() -> None:
 
 
 def _timed(source: Any, target: Any, rounds: int = 15) -> dict[str, Any]:
-    """Seconds of each round after two; who finishes last is known to the parent."""
+    """When each round after two began and ended."""
     import jax
 
     from hloverlap import pipeline
@@ -89,16 +89,16 @@ def _timed(source: Any, target: Any, rounds: int = 15) -> dict[str, Any]:
 
     arrays = jax.block_until_ready([_array(n, source) for n in range(_ARRAYS)])
     puts: dict[str, Callable[..., Any]] = {"jax": jax.device_put, "ours": pipeline.device_put}
-    samples: dict[str, list[float]] = {name: [] for name in puts}
+    samples: dict[str, list[tuple[float, float]]] = {name: [] for name in puts}
     equal = True
     for number in range(rounds):
         for name in sorted(puts, reverse=bool(number % 2)):
             # Before and after, and by no collective: with jax 0.10.2 one that begins while the sockets still send waits
             # for ever.
             versions.meet(f"before {name} {number} {target}", _SECONDS)
-            start = time.perf_counter()
+            start = time.monotonic()
             moved = jax.block_until_ready(puts[name](arrays, [target] * _ARRAYS))
-            samples[name].append(time.perf_counter() - start)
+            samples[name].append((start, time.monotonic()))
             versions.meet(f"after {name} {number} {target}", _SECONDS)
             equal = equal and _are_right(moved)
     return {**{name: taken[2:] for name, taken in samples.items()}, "equal": equal}

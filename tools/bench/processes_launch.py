@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from typing import Any
 
 _WAIT = 0.05  # seconds between two looks at the processes
@@ -78,6 +79,15 @@ def say(what: Any) -> None:
     """In a launched process: hands something that JSON can say to the launching one."""
     with open(json.loads(os.environ[_SELF])["said"], "a", encoding="utf-8") as file:  # gloo writes to stdout
         file.write(json.dumps(what) + "\n")
+
+
+def elapsed(spans: Sequence[tuple[float, float]]) -> float:
+    """Seconds from when the last of the processes began until the last was done.
+
+    spans: start and end in each, by ``time.monotonic()``, which all processes of a machine share. Until all have begun
+    nothing can be done, and how far apart they begin is not the program's doing.
+    """
+    return max(end for _, end in spans) - max(start for start, _ in spans)
 
 
 def _start(module: str, given: dict[str, Any], folder: pathlib.Path) -> subprocess.Popen[bytes]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hloverlap.tools.bench.processes_cases import KIB, MIB, Case
+from hloverlap.tools.bench.processes_launch import elapsed
 from hloverlap.tools.bench.processes_worker import APART, VARIANTS
 from hloverlap.tools.tables import Table, layout
 
@@ -18,7 +19,7 @@ _SMALL, _MANY = 8 * KIB, 16
 class Measured:
     """One case on one layout, such as ``2x4``.
 
-    samples: variant -> seconds by round, of the process that took longest. same_as: variant -> the first one with the
+    samples: variant -> seconds by round, as `processes_launch.elapsed` counts them. same_as: variant -> the first one with the
     same module; its samples are one and the same. equal: whether the bits are those of the program as it is.
     """
 
@@ -32,7 +33,7 @@ class Measured:
     def of(cls, layout: str, said: Sequence[Mapping[str, Any]]) -> Measured:
         """From what each process said about the case."""
         samples = {
-            name: [max(turn) for turn in zip(*(s["samples"][name] for s in said), strict=True)] for name in VARIANTS
+            name: [elapsed(turn) for turn in zip(*(s["samples"][name] for s in said), strict=True)] for name in VARIANTS
         }
         equal = {name: all(s["equal"][name] for s in said) for name in VARIANTS}
         return cls(layout, Case(**said[0]["case"]), samples, equal, said[0]["same_as"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from hloverlap import pipeline
-from hloverlap.pipeline import running
+from hloverlap.pipeline import running, versions
 from hloverlap.tools.bench import processes_launch
 from hloverlap.tools.bench.processes_cases import Case, Program
 
@@ -22,10 +23,12 @@ VARIANTS: Mapping[str, str] = {
     "group": "merge-cross-host-transfers{strategy=group max-bytes=1073741824}",
     "auto": "merge-cross-host-transfers",
 }
-_ROUNDS = (5, 25)
-_TIMED = 1.5  # seconds a case
+_ROUNDS = (5, 60)
+_TIMED = 2.5  # seconds a case
+_SECONDS = 120.0  # after which a process that does not come is given up
 
 Call = Callable[..., Any]
+Span = tuple[float, float]
 
 
 class Together:
@@ -34,6 +37,12 @@ class Together:
     def __init__(self) -> None:
         self._sharding = NamedSharding(Mesh(np.array(jax.devices()), ("device",)), PartitionSpec("device"))
         self._max = jax.jit(lambda x: x.max(), out_shardings=NamedSharding(self._sharding.mesh, PartitionSpec()))
+        self._met = 0
+
+    def meet(self) -> None:
+        """Waits for all. By no collective: after one, the processes go on milliseconds apart, while its threads end."""
+        self._met += 1
+        versions.meet(f"time {self._met}", _SECONDS)
 
     def largest(self, value: float) -> float:
         """The largest of the processes' values; nobody goes on before all have come here."""
@@ -85,22 +94,22 @@ def _bits(arrays: Sequence[jax.Array]) -> list[bytes]:
     return [np.asarray(shard.data).tobytes() for array in arrays for shard in array.addressable_shards]
 
 
-def _in_turn(calls: Mapping[str, Call], arguments: Sequence[jax.Array], together: Together) -> dict[str, list[float]]:
-    """Seconds of each call, once a round, in another order each round; all processes start each at the same time."""
+def _in_turn(calls: Mapping[str, Call], arguments: Sequence[jax.Array], together: Together) -> dict[str, list[Span]]:
+    """When each call began and ended, once a round, in an order drawn for the round."""
     names = list(calls)
+    order = random.Random(0)  # the same on all processes
 
-    def sample(name: str) -> float:
-        together.largest(0)
-        start = time.perf_counter()
+    def sample(name: str) -> Span:
+        together.meet()
+        start = time.monotonic()
         jax.block_until_ready(calls[name](*arguments))
-        return time.perf_counter() - start
+        return start, time.monotonic()
 
-    once = together.largest(sum(sample(name) for name in names))
+    once = together.largest(sum(end - start for start, end in map(sample, names)))
     rounds = int(max(_ROUNDS[0], min(_ROUNDS[1], _TIMED / once)))
-    samples: dict[str, list[float]] = {name: [] for name in names}
-    for number in range(rounds):
-        turn = number % len(names)
-        for name in names[turn:] + names[:turn]:
+    samples: dict[str, list[Span]] = {name: [] for name in names}
+    for _ in range(rounds):
+        for name in order.sample(names, len(names)):
             samples[name].append(sample(name))
     return samples
 

@@ -20,7 +20,7 @@ from hloverlap.pipeline import compiling, running
 from hloverlap.tools.bench import measuring, overlap, predicting
 from hloverlap.tools.bench.cases import Case
 from hloverlap.tools.bench.journal import Journal, Order
-from hloverlap.tools.bench.variants import BY_NAME, PLAIN, Variant
+from hloverlap.tools.bench.variants import AUTO, BY_NAME, PLAIN, WITHIN, Variant
 
 _TRACED_RUNS = 3
 _PARALLEL = 8
@@ -191,7 +191,13 @@ class Runner:
         queue = self._devices[0].platform != "cpu"
         seconds = min(self._order.case_seconds, max(1.0, self._order.deadline - time.time() - 5))
         beat = functools.partial(self._at, case, "*", "time")
-        good, times = self._guarded(case, "*", "time", lambda: measuring.in_turn(calls, seconds, queue, beat))
+        auto = built[AUTO].told.get("same_as", AUTO) if AUTO in built else PLAIN
+
+        def enough(samples: measuring.Samples) -> bool:
+            ratios = (measuring.Ratio.of(samples[auto], each) for each in samples.values())
+            return auto not in samples or all(ratio.decides(1 + WITHIN) for ratio in ratios)
+
+        good, times = self._guarded(case, "*", "time", lambda: measuring.in_turn(calls, seconds, queue, beat, enough))
         if not good:
             return False
         plain: measuring.Times = times[PLAIN]
@@ -205,6 +211,9 @@ class Runner:
                 "speedup": ratios.median,
                 "speedup_quartiles": [ratios.low, ratios.high],
             }
+            if auto in times:
+                ratio = measuring.Ratio.of(times[auto].samples, taken.samples)
+                built[name].told["auto_over_this"] = [ratio.median, ratio.low, ratio.high]
             if case.sent:
                 built[name].told["bytes_per_second"] = case.sent / taken.median
         return True

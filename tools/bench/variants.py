@@ -21,6 +21,8 @@ _PACKED = f"merge-cross-host-transfers{{strategy=concat scope=all max-bytes={_MO
 
 STREAMS = "assign-collective-streams"
 PLAIN = "plain"
+AUTO = "auto"
+WITHIN = 0.03  # how near to the fastest variant `auto` has to be
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +46,7 @@ VARIANTS: tuple[Variant, ...] = (
     Variant("peer", "jit, permutes as copies to peer memory", options={_MODE: _PEER}),
     Variant("limit+peer", "limit, permutes as copies to peer memory", options={_MODE: _PEER, _LIMIT: _IN_FLIGHT}),
     Variant("streams+peer", "streams, permutes as copies to peer memory", STREAMS, {_MODE: _PEER}),
-    Variant("auto", "the pipeline 'overlap'", "overlap"),
+    Variant(AUTO, "the pipeline 'overlap'", "overlap"),
     Variant("apart", "jit, no permutes joined", options={_COMBINE: 0}),
     Variant("dots", "jit without the dot merger", options={_DOT_MERGER: 0}),
     Variant("streams+dots", "streams without the dot merger", STREAMS, {_DOT_MERGER: 0}),

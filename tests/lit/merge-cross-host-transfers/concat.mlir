@@ -20,16 +20,19 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
 
 // -----
 
-// Different types are packed as bits, in units as wide as the narrowest: no value is converted, so a NaN keeps its
-// payload. What does not fill a byte gets one; a complex number goes as its two parts.
+// Different types are packed as bits: no value is converted, so a NaN keeps its payload. Those of one type stand side by
+// side, and all in the widest units, up to 32 bits, of which each type fills a whole number. What does not fill a byte
+// gets one; a complex number goes as its two parts, here beside the other f32.
 // CHECK-LABEL: func.func public @mixed_types
-// CHECK-DAG: stablehlo.bitcast_convert %arg0 : (tensor<8xf32>) -> tensor<8x4xui8>
-// CHECK-DAG: stablehlo.bitcast_convert %arg1 : (tensor<8xbf16>) -> tensor<8x2xui8>
+// CHECK-DAG: stablehlo.bitcast_convert %arg1 : (tensor<8xbf16>) -> tensor<8xui16>
 // CHECK-DAG: stablehlo.convert %arg2 : (tensor<8xi1>) -> tensor<8xui8>
 // CHECK-DAG: stablehlo.bitcast_convert %arg3 : (tensor<8xi4>) -> tensor<8xui4>
 // CHECK-DAG: stablehlo.real %arg4
 // CHECK-DAG: stablehlo.imag %arg4
-// CHECK: "stablehlo.collective_permute"({{.*}}tensor<128xui8>
+// CHECK: %[[F32:.+]] = stablehlo.concatenate %arg0, %{{.+}}, %{{.+}}, dim = 0 : {{.*}} -> tensor<24xf32>
+// CHECK: stablehlo.bitcast_convert %[[F32]] : (tensor<24xf32>) -> tensor<24xui32>
+// CHECK: stablehlo.bitcast_convert %{{.+}} : (tensor<4x2xui16>) -> tensor<4xui32>
+// CHECK: "stablehlo.collective_permute"({{.*}}tensor<32xui32>
 // CHECK-NOT: stablehlo.collective_permute
 // CHECK: stablehlo.complex
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {

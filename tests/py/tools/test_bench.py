@@ -112,13 +112,38 @@ class TestMeasuring:
         calls = {name: lambda name=name: called.append(name) for name in ("a", "b", "c")}
         times = measuring.in_turn(calls, seconds=0.01, queue=False, beat=lambda: None)
         assert {name: called.count(name) for name in calls} == {name: len(times["a"].samples) + 1 for name in calls}
-        assert called[3:6] != called[6:9]
-        assert sorted(called[6:9]) == ["a", "b", "c"]
+        turns = [tuple(called[n : n + 3]) for n in range(3, len(called), 3)]
+        assert len(set(turns)) > 1
+        assert {tuple(sorted(turn)) for turn in turns} == {("a", "b", "c")}
 
     def test_slower_call_takes_longer(self) -> None:
         calls = {"fast": lambda: None, "slow": lambda: time.sleep(0.01)}
         times = measuring.in_turn(calls, seconds=0.1, queue=False, beat=lambda: None)
         assert times["slow"].median > 0.009 > times["fast"].median
+
+    def test_goes_on_until_it_is_clear_but_not_for_ever(self) -> None:
+        seen: list[int] = []
+
+        def enough(samples: measuring.Samples) -> bool:
+            seen.append(len(samples["one"]))
+            return False
+
+        times = measuring.in_turn({"one": lambda: jnp.zeros(1)}, 1e-9, False, lambda: None, enough)
+        assert seen == [7, 14]
+        assert len(times["one"].samples) == 21
+
+    def test_an_interval_holds_the_true_ratio(self) -> None:
+        random = np.random.default_rng(3)
+        held = 0
+        for _ in range(400):
+            ours, theirs = 1.1 * random.lognormal(0, 0.2, 40), random.lognormal(0, 0.2, 40)
+            ratio = measuring.Ratio.of(ours, theirs)
+            held += ratio.low <= 1.1 <= ratio.high
+        assert held >= 394  # 398 are to be expected
+
+    def test_few_samples_decide_nothing(self) -> None:
+        assert not measuring.Ratio.of([1.0, 2.0, 3.0], [1.0, 1.0, 1.0]).decides(1.5)
+        assert measuring.Ratio.of([2.0] * 40, [1.0] * 40).decides(1.5)
 
     def test_compares_bits(self) -> None:
         zero, negative = jnp.zeros(4), -jnp.zeros(4)
@@ -341,7 +366,9 @@ class TestCommand:
 class TestReport:
     def results(self, **told: Any) -> dict[str, Any]:
         plain = {"status": "measured", "seconds": 2e-3, "quartiles": [1.9e-3, 2.1e-3], "bytes_per_second": 5e10}
-        streams = {**plain, "seconds": 1e-3, "speedup": 2.0, "equal": True, "bytes_per_second": 1e11, **told}
+        plain["auto_over_this"] = [0.5, 0.4, 0.6]
+        streams = {**plain, "seconds": 1e-3, "speedup": 2.0, "equal": True, "bytes_per_second": 1e11}
+        streams |= {"auto_over_this": [1.0, 1.0, 1.0], **told}
         variants = {PLAIN: plain, "streams": streams, "auto": {"status": "compiled", "same_as": "streams"}}
         case = {"name": "ring/1MiB", "family": "ring", "bytes": 1 << 20, "sent": 1, "steps": 1, "variants": variants}
         machine = {"devices": 2, "kind": "GPU", "platform": "gpu", "jax": "0", "jaxlib": "0"}
@@ -351,8 +378,16 @@ class TestReport:
         text = report.markdown(self.results())
         assert "| ring/1MiB | 2.000 ms | 10.0% |    2.00 | 2.00 |" in text
         assert "| ring/1MiB |  50.0 |   100.0 | 100.0 |" in text
-        assert "| ring/1MiB | streams |              0.0% |       yes |" in text
+        assert "| ring/1MiB | streams |              0.0% | 0.0% to 0.0% |       yes |" in text
         assert "- x: why" in text
+
+    @pytest.mark.parametrize(
+        ("behind", "verdict"),
+        [([1.02, 0.9, 1.2], "yes"), ([1.05, 1.04, 1.06], "no"), ([1.05, 1.01, 1.2], "not clear")],
+    )
+    def test_auto_is_behind_when_that_is_certain(self, behind: list[float], verdict: str) -> None:
+        text = report.markdown(self.results(auto_over_this=behind))
+        assert f"% | {verdict:>9} |" in text
 
     def test_other_bits_show(self) -> None:
         text = report.markdown(self.results(equal=False, difference=0.5))
