@@ -19,8 +19,8 @@ _SMALL, _MANY = 8 * KIB, 16
 class Measured:
     """One case on one layout, such as ``2x4``.
 
-    samples: variant -> seconds by round, as `processes_launch.elapsed` counts them. same_as: variant -> the first one with the
-    same module; its samples are one and the same. equal: whether the bits are those of the program as it is.
+    samples: variant -> seconds by round, as `processes_launch.elapsed` counts them. same_as: variant -> the first one
+    with the same module; its samples are one and the same. equal: whether the bits are those of the program as it is.
     """
 
     layout: str
