@@ -14,6 +14,7 @@ BUILTIN = {
     "canonicalize-permutes": "hloverlap.passes.canonicalize_permutes:CanonicalizePermutes",
     "merge-cross-host-transfers": "hloverlap.passes.merge_cross_host_transfers:MergeCrossHostTransfers",
     "assign-collective-streams": "hloverlap.passes.assign_collective_streams:AssignCollectiveStreams",
+    "keep-dots-apart": "hloverlap.passes.keep_dots_apart:KeepDotsApart",
     "compose-permutes": "hloverlap.passes.compose_permutes:ComposePermutes",
     "hoist-permutes": "hloverlap.passes.hoist_permutes:HoistPermutes",
     "join-partial-permutes": "hloverlap.passes.join_partial_permutes:JoinPartialPermutes",
@@ -25,7 +26,7 @@ BUILTIN = {
 
 # Named pipelines: what the name stands for, as pipeline text.
 PIPELINES = {
-    "overlap": "canonicalize-permutes,merge-cross-host-transfers,assign-collective-streams",
+    "overlap": "canonicalize-permutes,merge-cross-host-transfers,assign-collective-streams,keep-dots-apart",
 }
 
 
