@@ -13,6 +13,7 @@ from hloverlap.passes import stream_annotations
 from hloverlap.passes.analysis.collectives import KINDS, PERMUTE
 from hloverlap.passes.analysis.dataflow import Instance
 from hloverlap.passes.analysis.lanes import Lanes, Unit, place
+from hloverlap.passes.analysis.loops import executions
 from hloverlap.passes.analysis.symbols import Symbols
 from hloverlap.passes.base import Pass, option
 from hloverlap.passes.context import Context, PassError
@@ -74,7 +75,8 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "3", comb
         kinds = KINDS if self.collectives == "all" else frozenset({PERMUTE})
         lanes = place(symbols, self.max_streams, own, kinds)
         joined = _left_to_combiner(lanes)
-        small = _too_small(lanes, context)
+        peer = _prefers_peer(lanes, context)
+        small = _too_small(lanes, context, peer)
         streams = self._streams(lanes, joined | small)
         wishes: dict[Instance, dict[ir.Operation, _Wish | None]] = {}
         paths = 0
@@ -95,7 +97,7 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "3", comb
         self._explain(context, lanes, joined, small, streams)
         if streams or any(_wants_company(unit) for unit in lanes.units if unit not in small):
             context.need_option(OVERLAP_LIMIT, max(2, _most_in_flight(lanes, joined)))
-        if _prefers_peer(lanes, context):
+        if peer:
             context.need_option(*PEER_MEMORY)
             context.remark("ACS009", "Asked for copies from device to device: every permute stays in its host.")
 
@@ -217,20 +219,28 @@ def _wants_company(unit: Unit) -> bool:
     return unit.crowds is not None and not unit.group
 
 
-def _too_small(lanes: Lanes, context: Context) -> frozenset[Unit]:
-    """Permutes that lose by a stream of their own on the target, where one was given and this was measured."""
+def _too_small(lanes: Lanes, context: Context, peer: bool) -> frozenset[Unit]:
+    """Permutes that lose by a stream of their own on the target, where one was given and this was measured.
+
+    Inside a host streams do nothing without copies from device to device: permutes through NCCL run in turn.
+    """
     least = context.target.stream_bytes if context.target else 0
-    return frozenset(unit for unit in lanes.units if not unit.group and unit.bytes < least)
+    never = _knows_peer(context) and not peer
+    return frozenset(unit for unit in lanes.units if not unit.group and (never or unit.bytes < least))
+
+
+def _knows_peer(context: Context) -> bool:
+    """Whether it is known what copies from device to device gain: for some targets, in a topology of one host."""
+    target, topology = context.target, context.topology
+    return bool(target and target.peer and topology and len(set(topology.host)) == 1)
 
 
 def _prefers_peer(lanes: Lanes, context: Context) -> bool:
-    """Whether copies from device to device pay: only known for a target that was given, and a topology of one host."""
-    target, topology = context.target, context.topology
-    if target is None or topology is None or len(set(topology.host)) > 1:
+    """Whether copies from device to device pay."""
+    if context.target is None or not _knows_peer(context) or any(unit.group for unit in lanes.units):
         return False
-    if any(unit.group for unit in lanes.units):
-        return False
-    return target.prefers_peer([unit.bytes for unit in lanes.units])
+    launches = [(unit.bytes, executions(unit.members[0].op, unit.members[0].instance)) for unit in lanes.units]
+    return context.target.prefers_peer(launches)
 
 
 def _meets(unit: Unit, on_stream_0: dict[int, list[int]]) -> bool:

@@ -35,6 +35,7 @@ class Target:
     has_groups: a `_collectives_group` is one launch there.
     peer: the link inside a host when XLA copies from device to device instead of going through NCCL; None where that
     was not measured, and then nothing is known of transfers inside a host.
+    peer_once: how much longer the first copy from device to device of a permute takes in a run than later ones.
     stream_bytes: smaller permutes lose more by a stream of their own than they gain.
     """
 
@@ -47,6 +48,7 @@ class Target:
     has_groups: bool
     pack: float = 0.0
     peer: Link | None = None
+    peer_once: float = 0.0
     stream_bytes: int = 0
 
     def together(self, permutes: Sequence[Collective], topology: Topology | None) -> float:
@@ -81,13 +83,14 @@ class Target:
         extra = (len(permutes) - 1) * self.same_host.member
         return self.together(permutes, topology) + copies - (0.0 if _crosses(permutes, topology) else extra)
 
-    def prefers_peer(self, sizes: Sequence[int]) -> bool:
-        """Whether launches of these sizes, all inside a host, take less time as copies from device to device."""
+    def prefers_peer(self, launches: Sequence[tuple[int, int]]) -> bool:
+        """Whether launches inside a host (bytes, times it runs) are faster as copies from device to device."""
         if self.peer is None:
             return False
         nccl, peer = self.same_host, self.peer
-        gained = sum(sizes) * (1 / nccl.bandwidth - 1 / peer.bandwidth)
-        return gained > len(sizes) * (peer.latency - nccl.latency)
+        gained = sum(size * times for size, times in launches) * (1 / nccl.bandwidth - 1 / peer.bandwidth)
+        lost = sum(times for _, times in launches) * (peer.latency - nccl.latency) + len(launches) * self.peer_once
+        return gained > lost
 
 
 def _crosses(permutes: Sequence[Collective], topology: Topology | None) -> bool:
@@ -106,7 +109,8 @@ def _gpu(name: str, launch: float, same_host: Link, cross_host: Link, copy: floa
 #
 # Inside an H200 host, measured on two of them (docs/measurements.md): one permute 10.5 us + bytes / 264 GB/s; eight of
 # 1 MiB that XLA joins 105 us, and packed into one 52; a copy of 2.9 TB/s. Copies from device to device run at 426 GB/s
-# and start later: the two cross at 8 MiB, where also streams begin to gain.
+# and start 12 to 21 us later, so that the two cross between 8 and 16 MiB, where also streams begin to gain. A permute
+# that runs once in a program of half a millisecond lost 45 us by it in one run of two, and gained 3 in the other.
 #
 # gloo is two processes of four devices on two CPU cores: 64 permutes of 128 bytes took 20.0 ms apart and 2.1 packed, of
 # 128 KiB 30.7 and 26.3; 16 of 4 MiB 46 apart and 145 packed.
@@ -118,7 +122,8 @@ TARGETS: Mapping[str, Target] = {
         dataclasses.replace(
             _gpu("h200", 5.0, Link(5.5, 264e3, member=12.0), Link(27.0, 25e3), 1.45e6),
             pack=4.0,
-            peer=Link(17.0, 426e3),
+            peer=Link(24.0, 426e3),
+            peer_once=26.0,
             stream_bytes=8 * 1024 * 1024,
         ),
         _gpu("b200", 5.0, Link(5.0, 900e3), Link(22.0, 50e3), 4.0e6),

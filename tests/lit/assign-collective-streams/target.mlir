@@ -22,17 +22,57 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
 
 // -----
 
-// Large ones gain, and inside one host most by copies from device to device, where streams are not one communicator's.
+// Large ones gain, inside one host by copies from device to device, where streams are not one communicator's.
 // CHECK-LABEL: func.func public @large
 // CHECK: _xla_stream_annotation = "3"
 // CHECK: _xla_stream_annotation = "4"
 // REMARK: remark: ACS009: Asked for copies from device to device: every permute stays in its host.
-// REMARK: XLA_FLAGS="--xla_gpu_experimental_parallel_collective_overlap_limit=2 --xla_gpu_collective_permute_mode=COLLECTIVES_PEER_MEMORY"
 // HOSTS-NOT: COLLECTIVES_PEER_MEMORY
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
-  func.func public @large(%arg0: tensor<4194304xf32>, %arg1: tensor<4194304xf32>) -> (tensor<4194304xf32>, tensor<4194304xf32>) {
+  func.func public @large(%arg0: tensor<16777216xf32>, %arg1: tensor<16777216xf32>) -> (tensor<16777216xf32>, tensor<16777216xf32>) {
+    %0 = "stablehlo.collective_permute"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>}> : (tensor<16777216xf32>) -> tensor<16777216xf32>
+    %1 = "stablehlo.collective_permute"(%arg1) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 3], [1, 0], [2, 1], [3, 2]]> : tensor<4x2xi64>}> : (tensor<16777216xf32>) -> tensor<16777216xf32>
+    return %0, %1 : tensor<16777216xf32>, tensor<16777216xf32>
+  }
+}
+
+// -----
+
+// The first such copy of a run starts late: what is sent once must be larger ...
+// CHECK-LABEL: func.func public @once
+// CHECK-NOT: _xla_stream_annotation
+// REMARK: remark: ACS008: Left as it is: 16777216 bytes are too few for a stream to pay on h200.
+module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @once(%arg0: tensor<4194304xf32>, %arg1: tensor<4194304xf32>) -> (tensor<4194304xf32>, tensor<4194304xf32>) {
     %0 = "stablehlo.collective_permute"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>}> : (tensor<4194304xf32>) -> tensor<4194304xf32>
     %1 = "stablehlo.collective_permute"(%arg1) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 3], [1, 0], [2, 1], [3, 2]]> : tensor<4x2xi64>}> : (tensor<4194304xf32>) -> tensor<4194304xf32>
     return %0, %1 : tensor<4194304xf32>, tensor<4194304xf32>
+  }
+}
+
+// -----
+
+// ... than what is sent again and again.
+// CHECK-LABEL: func.func public @often
+// CHECK: _xla_stream_annotation = "3"
+// CHECK: _xla_stream_annotation = "4"
+// REMARK: remark: ACS009: Asked for copies from device to device: every permute stays in its host.
+// REMARK: XLA_FLAGS="--xla_gpu_experimental_parallel_collective_overlap_limit=2 --xla_gpu_collective_permute_mode=COLLECTIVES_PEER_MEMORY"
+module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @often(%arg0: tensor<4194304xf32>, %arg1: tensor<4194304xf32>) -> (tensor<4194304xf32>, tensor<4194304xf32>) {
+    %start = stablehlo.constant dense<0> : tensor<i32>
+    %r:3 = stablehlo.while(%i = %start, %x = %arg0, %y = %arg1) : tensor<i32>, tensor<4194304xf32>, tensor<4194304xf32>
+    cond {
+      %end = stablehlo.constant dense<32> : tensor<i32>
+      %more = stablehlo.compare LT, %i, %end, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %more : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %next = stablehlo.add %i, %one : tensor<i32>
+      %0 = "stablehlo.collective_permute"(%x) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>}> : (tensor<4194304xf32>) -> tensor<4194304xf32>
+      %1 = "stablehlo.collective_permute"(%y) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 3], [1, 0], [2, 1], [3, 2]]> : tensor<4x2xi64>}> : (tensor<4194304xf32>) -> tensor<4194304xf32>
+      stablehlo.return %next, %0, %1 : tensor<i32>, tensor<4194304xf32>, tensor<4194304xf32>
+    }
+    return %r#1, %r#2 : tensor<4194304xf32>, tensor<4194304xf32>
   }
 }
