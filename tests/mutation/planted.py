@@ -20,21 +20,45 @@ class Planted(NamedTuple):
 PLANTED = (
     Planted(
         "passes/packing.py",
-        "stablehlo.slice(flat, [offset], [offset + length], [1])",
-        "stablehlo.slice(flat, [max(0, offset - 1)], [max(0, offset - 1) + length], [1])",
+        "stablehlo.slice(flat, [start], [start + size], [1])",
+        "stablehlo.slice(flat, [max(0, start - 1)], [max(0, start - 1) + size], [1])",
         "a wrong slice offset: a value comes out of its neighbour's bits",
     ),
     Planted(
         "passes/packing.py",
-        "return first if same and plain else",
-        "return first if same else",
+        "ir.F16Type | ir.F32Type | ir.F64Type",
+        "ir.BF16Type | ir.F16Type | ir.F32Type | ir.F64Type",
         "packed as bf16: XLA may compute with it",
     ),
     Planted(
         "passes/packing.py",
-        "offset += length",
-        "offset += length if len(parts) % 2 == 0 else 0",
-        "the imaginary part is the real one",
+        "start += _size(part_types[number])",
+        "start += 0 if number % 2 else _size(part_types[number])",
+        "two values of one type come out of the same bits",
+    ),
+    Planted(
+        "passes/packing.py",
+        "not any(size % w for size in sizes)",
+        "not sizes[0] % w",
+        "units that do not divide a type's values",
+    ),
+    Planted(
+        "passes/keep_dots_apart.py",
+        "late = [dots for dots in merged if dots[0].level < dots[-1].level]",
+        "late = merged",
+        "matmuls that are ready together are kept apart",
+    ),
+    Planted(
+        "passes/keep_dots_apart.py",
+        "if not any(needed[need] >> bit & 1 for need in segment.needs[n])",
+        "",
+        "matmuls that need each other are taken for mergeable",
+    ),
+    Planted(
+        "passes/analysis/loops.py",
+        "return max(0, -(-(end - start) // by))",
+        "return max(0, (end - start) // by)",
+        "the last turn of a loop is not counted",
     ),
     Planted(
         "passes/grouping.py",
