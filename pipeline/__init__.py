@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hloverlap.pipeline.compiling import compile
     from hloverlap.pipeline.errors import PassFailedError, PipelineError, PipelineTextError
+    from hloverlap.pipeline.formats.reading import ReadError
     from hloverlap.pipeline.jitting.compilation import PipelineWarning
     from hloverlap.pipeline.jitting.interface import enabled, install, jit, uninstall
     from hloverlap.pipeline.jitting.records import Entry, PartitionerPermutes, Record, clear_records, records
-    from hloverlap.pipeline.reading import ReadError
     from hloverlap.pipeline.running import Result, run
     from hloverlap.pipeline.transfers.placing import device_put
 
@@ -24,7 +24,7 @@ _HOME = {
     "PipelineError": "errors",
     "PipelineTextError": "errors",
     "PipelineWarning": "jitting.compilation",
-    "ReadError": "reading",
+    "ReadError": "formats.reading",
     "Record": "jitting.records",
     "Result": "running",
     "clear_records": "jitting.records",

@@ -13,9 +13,10 @@ from jaxlib.mlir import ir
 from hloverlap.passes.analysis import cost
 from hloverlap.passes.context import CompileOption, Context, Remark
 from hloverlap.passes.topology import Topology
-from hloverlap.pipeline import manager, reading, remarks, resolution, versions
+from hloverlap.pipeline import manager, remarks, resolution, versions
 from hloverlap.pipeline.dialects import make_context
 from hloverlap.pipeline.errors import PassFailedError, PipelineError
+from hloverlap.pipeline.formats import reading
 
 Program: TypeAlias = ir.Module | bytes | str | os.PathLike[str]
 

@@ -9,11 +9,12 @@ from collections.abc import Mapping
 
 from jaxlib.mlir import ir
 
-from hloverlap.pipeline import audit, reading, targets
+from hloverlap.pipeline import audit, targets
 from hloverlap.pipeline.audit import Audit, Comparison, Setting, Subject
 from hloverlap.pipeline.audit.verdict import Budget
 from hloverlap.pipeline.dialects import make_context
 from hloverlap.pipeline.errors import PipelineError
+from hloverlap.pipeline.formats import reading
 from hloverlap.tools import audit_report
 from hloverlap.tools.hlo_audit import OVER_BUDGET, WORSE
 

@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _main(given: argparse.Namespace) -> int:
     from hloverlap.pipeline.audit import UnavailableError
     from hloverlap.pipeline.errors import PipelineError
-    from hloverlap.pipeline.reading import ReadError
+    from hloverlap.pipeline.formats.reading import ReadError
     from hloverlap.tools.auditing import run
 
     try:

@@ -43,8 +43,8 @@ def _main(given: Arguments) -> int:
         pass_listing.show()
         return 0
     from hloverlap.pipeline.errors import PipelineError
-    from hloverlap.pipeline.reading import ReadError
-    from hloverlap.pipeline.writing import WriteError
+    from hloverlap.pipeline.formats.reading import ReadError
+    from hloverlap.pipeline.formats.writing import WriteError
     from hloverlap.tools.optimizing import Optimizer
 
     try:

@@ -12,11 +12,13 @@ from jaxlib.mlir import ir
 from hloverlap.passes.analysis import cost
 from hloverlap.passes.context import Context, Remark
 from hloverlap.passes.topology import Topology
-from hloverlap.pipeline import diagnostics, formats, manager, reading, remarks, resolution, running, text, writing
+from hloverlap.pipeline import diagnostics, manager, remarks, resolution, running, text
 from hloverlap.pipeline.diagnostics import Diagnostic
 from hloverlap.pipeline.dialects import make_context
 from hloverlap.pipeline.errors import PassFailedError, PipelineError
-from hloverlap.pipeline.reading import ReadError, Source
+from hloverlap.pipeline.formats import kinds as formats
+from hloverlap.pipeline.formats import reading, writing
+from hloverlap.pipeline.formats.reading import ReadError, Source
 from hloverlap.tools import arguments, interrupting, replaying
 from hloverlap.tools.arguments import Arguments, UsageError
 
@@ -123,7 +125,7 @@ class Optimizer:
             ) from None
         if not self.given.on("split-input-file"):
             return [whole]
-        from hloverlap.pipeline import splitting
+        from hloverlap.pipeline.formats import splitting
 
         return splitting.split(whole)
 
@@ -158,7 +160,7 @@ class Optimizer:
 
     def _same_results(self, before: bytes, source: Source) -> bool:
         """What --check says. Raises PipelineError when this machine cannot run the module: that is no pass."""
-        from hloverlap.pipeline import checking
+        from hloverlap.pipeline.equivalence import checking
 
         way = cast("checking.Way", self.given["check"])
         hosts = len(set(self.topology.host)) if self.topology else 1

@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 from hloverlap.pipeline.errors import PipelineError
-from hloverlap.pipeline.reading import Source
+from hloverlap.pipeline.formats.reading import Source
 from hloverlap.pipeline.reducing import Reducer, count_ops
 from hloverlap.tools.arguments import UsageError
 

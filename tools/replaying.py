@@ -7,9 +7,9 @@ import sys
 from jaxlib.mlir import ir
 
 from hloverlap.passes.context import PassError
-from hloverlap.pipeline import reading
 from hloverlap.pipeline.errors import PassFailedError
-from hloverlap.pipeline.reading import ReadError, Source
+from hloverlap.pipeline.formats import reading
+from hloverlap.pipeline.formats.reading import ReadError, Source
 from hloverlap.pipeline.resolution import Nest
 from hloverlap.tools.arguments import Arguments, UsageError
 
@@ -42,8 +42,9 @@ def leave(given: Arguments, steps: Nest, source: Source, error: PassFailedError)
     """Writes a reproducer and says where. What the user asked for and cannot have needs none, unless it has a name."""
     if isinstance(error.__cause__, PassError) and given[_FILE] is None:
         return
-    from hloverlap.pipeline import reproducing, writing
+    from hloverlap.pipeline import reproducing
     from hloverlap.pipeline.dialects import make_context
+    from hloverlap.pipeline.formats import writing
     from hloverlap.tools import hlo_opt
 
     # The module at hand is half rewritten; what came in is read once more.

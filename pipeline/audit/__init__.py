@@ -20,8 +20,8 @@ from hloverlap.pipeline.audit.hints import Hint
 from hloverlap.pipeline.audit.program import Outcome
 from hloverlap.pipeline.audit.tags import CollectiveOp, Tagged
 from hloverlap.pipeline.audit.verdict import Totals, Verdict
-from hloverlap.pipeline.isolated_compile import TIME_LIMIT, Failure, Request
 from hloverlap.pipeline.targets import LOCAL, Target
+from hloverlap.pipeline.xla.isolated_compile import TIME_LIMIT, Failure, Request
 
 Progress = Callable[[int, int], None]
 

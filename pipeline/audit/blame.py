@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from hloverlap.pipeline.audit.launches import ID_ATTRIBUTE
 from hloverlap.pipeline.audit.tags import CollectiveOp
-from hloverlap.pipeline.isolated_compile import Failure
+from hloverlap.pipeline.xla.isolated_compile import Failure
 
 COMBINE_LIMIT = 30 << 20  # bytes; XLA joins permutes of equal pairs up to this size together
 

@@ -14,11 +14,11 @@ _SOURCES = (
     "launches.py",
     "reasons.py",
     "program.py",
-    "../compile_child.py",
-    "../hlo_cost.py",
-    "../hlo_text.py",
-    "../isolated_compile.py",
-    "../thunks.py",
+    "../xla/compile_child.py",
+    "../xla/hlo_cost.py",
+    "../xla/hlo_text.py",
+    "../xla/isolated_compile.py",
+    "../xla/thunks.py",
     "../versions.py",
 )
 

@@ -10,7 +10,7 @@ from hloverlap.pipeline.audit.blame import blamed, doomed
 from hloverlap.pipeline.audit.launches import Launch
 from hloverlap.pipeline.audit.program import Outcome
 from hloverlap.pipeline.audit.tags import CollectiveOp
-from hloverlap.pipeline.isolated_compile import Failure
+from hloverlap.pipeline.xla.isolated_compile import Failure
 
 CODES = {
     "HLA001": "XLA did not compile the module",

@@ -10,7 +10,7 @@ from hloverlap.pipeline.audit.launches import Launch
 from hloverlap.pipeline.audit.program import Outcome, Program
 from hloverlap.pipeline.audit.reasons import GROUP_WAITS, MERGED, OVERLAP_LIMIT
 from hloverlap.pipeline.audit.tags import CollectiveOp
-from hloverlap.pipeline.isolated_compile import Option
+from hloverlap.pipeline.xla.isolated_compile import Option
 
 COMBINE_THRESHOLD = "xla_gpu_collective_permute_combine_threshold_bytes"
 DOT_MERGER = "xla_gpu_dot_merger_threshold_mb"

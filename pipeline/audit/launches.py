@@ -6,9 +6,9 @@ import dataclasses
 import re
 from collections.abc import Iterator, Sequence
 
-from hloverlap.pipeline.hlo_cost import Cost, CostModel
-from hloverlap.pipeline.hlo_text import Computation, Instruction, Module, shape_bytes, tuple_parts
-from hloverlap.pipeline.thunks import MAIN_STREAM, Thunk
+from hloverlap.pipeline.xla.hlo_cost import Cost, CostModel
+from hloverlap.pipeline.xla.hlo_text import Computation, Instruction, Module, shape_bytes, tuple_parts
+from hloverlap.pipeline.xla.thunks import MAIN_STREAM, Thunk
 
 ID_ATTRIBUTE = "hloverlap_id"
 # Compute of less than this hides no transfer: at 4 TB/s or 20 TFLOP/s it takes a microsecond, a launch alone five.

@@ -10,9 +10,17 @@ from typing import Any, TypeAlias
 from hloverlap.pipeline.audit import cache
 from hloverlap.pipeline.audit.launches import Launch, find_launches
 from hloverlap.pipeline.audit.reasons import IN_TURN, with_reasons
-from hloverlap.pipeline.hlo_text import parse_module
-from hloverlap.pipeline.isolated_compile import TIME_LIMIT, Dump, Failure, Request, compile_module, stop_all, workers
-from hloverlap.pipeline.thunks import parse_thunks, schedule_as_thunks
+from hloverlap.pipeline.xla.hlo_text import parse_module
+from hloverlap.pipeline.xla.isolated_compile import (
+    TIME_LIMIT,
+    Dump,
+    Failure,
+    Request,
+    compile_module,
+    stop_all,
+    workers,
+)
+from hloverlap.pipeline.xla.thunks import parse_thunks, schedule_as_thunks
 
 _MEMORY = re.compile(r"Total bytes(?: used)?: (\d+)")
 _ABOUT_MACHINE = ("unavailable", "timeout", "killed")  # failures that say nothing about the module

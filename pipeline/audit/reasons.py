@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 from hloverlap.pipeline.audit.launches import NEGLIGIBLE, Launch
-from hloverlap.pipeline.hlo_cost import CostModel, has_dot
-from hloverlap.pipeline.hlo_text import Computation, Instruction, Module
+from hloverlap.pipeline.xla.hlo_cost import CostModel, has_dot
+from hloverlap.pipeline.xla.hlo_text import Computation, Instruction, Module
 
 OVERLAP_LIMIT = "xla_gpu_experimental_parallel_collective_overlap_limit"
 

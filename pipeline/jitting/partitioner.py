@@ -17,8 +17,9 @@ from jaxlib.mlir import ir
 from hloverlap.passes import frontend_attributes, stream_annotations
 from hloverlap.passes.assign_collective_streams import OVERLAP_LIMIT, AssignCollectiveStreams
 from hloverlap.passes.context import CompileOption
-from hloverlap.pipeline import protobuf, resolution, running, versions
+from hloverlap.pipeline import resolution, running, versions
 from hloverlap.pipeline.dialects import make_context
+from hloverlap.pipeline.formats import protobuf
 from hloverlap.pipeline.jitting import setting as settings
 from hloverlap.pipeline.jitting.records import PartitionerPermutes
 from hloverlap.pipeline.jitting.setting import Setting

@@ -6,8 +6,8 @@ import dataclasses
 import pathlib
 
 from hloverlap.pipeline.audit.launches import Launch, find_launches, serialized_pairs
-from hloverlap.pipeline.hlo_text import parse_module
-from hloverlap.pipeline.thunks import parse_thunks
+from hloverlap.pipeline.xla.hlo_text import parse_module
+from hloverlap.pipeline.xla.thunks import parse_thunks
 
 DUMP_OPTIONS = ("xla_dump_to", "xla_dump_hlo_as_text")
 

@@ -107,7 +107,7 @@ def _fork_conversions(folder: pathlib.Path) -> None:
     """Puts a fork where converting starts a process."""
     from jaxlib import _hlo, _jax  # type: ignore[attr-defined]  # noqa: F401  loaded once, for all forks
 
-    from hloverlap.pipeline import convert_child, converting
+    from hloverlap.pipeline.formats import convert_child, converting
 
     def run(command: list[str], input: bytes, **others: Any) -> subprocess.CompletedProcess[bytes]:
         paths = [folder / name for name in ("conversion-in", "conversion-out", "conversion-err")]

@@ -9,10 +9,11 @@ from unittest import mock
 
 from jaxlib.mlir import ir
 
-from hloverlap.pipeline import interpreting, running, structure
+from hloverlap.pipeline import running
 from hloverlap.pipeline.dialects import make_context
-from hloverlap.pipeline.entry import entry_function
-from hloverlap.pipeline.writing import _text
+from hloverlap.pipeline.equivalence import interpreting, structure
+from hloverlap.pipeline.equivalence.entry import entry_function
+from hloverlap.pipeline.formats.writing import _text
 
 # Statistics of things that a pass left alone.
 _PASSIVE = frozenset(

@@ -9,7 +9,7 @@ from hypothesis import strategies
 
 import short as text
 from generation.pairs import Pairs, pairs
-from hloverlap.pipeline import checking
+from hloverlap.pipeline.equivalence import checking
 
 TYPES = ["f32", "bf16", "f8E4M3FN", "i1", "i4", "i32", "complex<f32>"]
 

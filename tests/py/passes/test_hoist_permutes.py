@@ -9,7 +9,7 @@ from hypothesis import strategies
 
 import short as text
 from generation.pairs import Pairs, pairs
-from hloverlap.pipeline import checking
+from hloverlap.pipeline.equivalence import checking
 
 PARTIAL = [[0, 1], [1, 2], [2, 3]]
 

@@ -9,7 +9,8 @@ from hypothesis import strategies
 from replicas import TYPES, module
 
 from generation.pairs import Pairs, pairs
-from hloverlap.pipeline import checking, running
+from hloverlap.pipeline import running
+from hloverlap.pipeline.equivalence import checking
 
 
 @pytest.mark.parametrize("element", TYPES)

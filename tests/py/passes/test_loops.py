@@ -10,7 +10,7 @@ from jaxlib.mlir import ir
 from hloverlap.passes.analysis.dataflow import Instance
 from hloverlap.passes.analysis.loops import executions, trip_count
 from hloverlap.pipeline.dialects import make_context
-from hloverlap.pipeline.reading import read_path
+from hloverlap.pipeline.formats.reading import read_path
 
 
 def loop(

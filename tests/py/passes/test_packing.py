@@ -9,8 +9,8 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func
 
 from hloverlap.passes import packing
-from hloverlap.pipeline import checking
 from hloverlap.pipeline.dialects import make_context
+from hloverlap.pipeline.equivalence import checking
 
 ELEMENTS = [
     "i1",

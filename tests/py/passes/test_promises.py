@@ -9,8 +9,9 @@ from jaxlib.mlir import ir
 
 from hloverlap.passes import registry
 from hloverlap.passes.frontend_attributes import as_text
-from hloverlap.pipeline import run, structure
+from hloverlap.pipeline import run
 from hloverlap.pipeline.dialects import make_context
+from hloverlap.pipeline.equivalence import structure
 from hloverlap.pipeline.running import Result
 
 PIPELINES = (

@@ -12,7 +12,7 @@ from replicas import TYPES, module
 from generation.pairs import Pairs, pairs
 from hloverlap.passes.analysis.collectives import PERMUTE, pairs_of
 from hloverlap.passes.topology import Topology
-from hloverlap.pipeline import checking
+from hloverlap.pipeline.equivalence import checking
 
 
 @pytest.mark.parametrize("element", TYPES)

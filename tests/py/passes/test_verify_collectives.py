@@ -13,7 +13,7 @@ from hloverlap.passes.context import Context
 from hloverlap.passes.verify_collectives import VerifyCollectives
 from hloverlap.pipeline import running, targets
 from hloverlap.pipeline.dialects import make_context
-from hloverlap.pipeline.isolated_compile import Dump, Failure, Request, compile_module
+from hloverlap.pipeline.xla.isolated_compile import Dump, Failure, Request, compile_module
 from short import BACKWARD, FORWARD, function, module, permute
 
 OLD_XLA = jaxlib.__version__.startswith("0.10.")

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from jaxlib.mlir import ir
 
-from hloverlap.pipeline import convert_child, converting
 from hloverlap.pipeline.dialects import make_context
-from hloverlap.pipeline.formats import Format
+from hloverlap.pipeline.formats import convert_child, converting
+from hloverlap.pipeline.formats.kinds import Format
 
 PERMUTE = """\
 module @ring attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {

@@ -4,8 +4,9 @@ import re
 
 import pytest
 
-from hloverlap.pipeline import expectations, splitting
+from hloverlap.pipeline import expectations
 from hloverlap.pipeline.diagnostics import Diagnostic
+from hloverlap.pipeline.formats import splitting
 
 
 def failures(text, *produced):

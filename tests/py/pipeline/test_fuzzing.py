@@ -18,7 +18,7 @@ import pytest
 
 from generation.command_worker import CommandWorker
 from generation.damage import damaged, mistyped
-from hloverlap.pipeline.formats import Format
+from hloverlap.pipeline.formats.kinds import Format
 
 TIME_LIMIT = 10.0  # seconds of processor time for one input, all processes together
 PATIENCE = 120.0  # seconds after which an input hangs, however busy the machine is

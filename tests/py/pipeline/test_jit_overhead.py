@@ -8,9 +8,10 @@ import time
 import jax
 import pytest
 
-from hloverlap.pipeline import reading, versions
+from hloverlap.pipeline import versions
 from hloverlap.pipeline.dialects import make_context
-from hloverlap.pipeline.entry import Entry
+from hloverlap.pipeline.equivalence.entry import Entry
+from hloverlap.pipeline.formats import reading
 from hloverlap.pipeline.jitting import rewriting
 from hloverlap.pipeline.jitting.setting import Setting, register
 from hloverlap.tools.samples import SAMPLES, module_path

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from generation.modules import Generated, modules
-from hloverlap.pipeline import checking, run
+from hloverlap.pipeline import run
+from hloverlap.pipeline.equivalence import checking
 
 PIPELINE = "lower-send-recv,compose-permutes,hoist-permutes,split-permutes-by-host,join-partial-permutes,overlap"
 

@@ -12,8 +12,8 @@ from hloverlap.pipeline.audit import Setting, Subject, program
 from hloverlap.pipeline.audit.program import Program
 from hloverlap.pipeline.audit.reasons import OVERLAP_LIMIT
 from hloverlap.pipeline.dialects import make_context
-from hloverlap.pipeline.isolated_compile import Failure
-from hloverlap.pipeline.reading import read_path
+from hloverlap.pipeline.formats.reading import read_path
+from hloverlap.pipeline.xla.isolated_compile import Failure
 
 pytestmark = pytest.mark.usefixtures("xla_gpu")
 

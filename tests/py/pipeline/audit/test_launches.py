@@ -2,8 +2,8 @@
 
 from hloverlap.pipeline.audit.launches import Launch, find_launches, serialized_pairs
 from hloverlap.pipeline.audit.reasons import with_reasons
-from hloverlap.pipeline.hlo_text import parse_module
-from hloverlap.pipeline.thunks import Thunk
+from hloverlap.pipeline.xla.hlo_text import parse_module
+from hloverlap.pipeline.xla.thunks import Thunk
 
 HEAD = """\
 HloModule m, is_scheduled=true

@@ -13,7 +13,7 @@ from hloverlap.pipeline.audit.blame import blamed, doomed
 from hloverlap.pipeline.audit.tags import tag
 from hloverlap.pipeline.audit.topology import xla_topology
 from hloverlap.pipeline.dialects import make_context
-from hloverlap.pipeline.isolated_compile import Failure
+from hloverlap.pipeline.xla.isolated_compile import Failure
 
 Rings = Callable[..., ir.Module]
 

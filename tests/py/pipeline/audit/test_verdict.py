@@ -7,7 +7,7 @@ import pytest
 from hloverlap.pipeline.audit.launches import Launch
 from hloverlap.pipeline.audit.program import Program
 from hloverlap.pipeline.audit.verdict import METRICS, Budget, Totals, judge, totals
-from hloverlap.pipeline.isolated_compile import Failure
+from hloverlap.pipeline.xla.isolated_compile import Failure
 
 BASE = Totals(collectives=4, launches=4, serialized=2, exposed=1, exposed_bytes=100, bytes=400, peak_memory=1000)
 

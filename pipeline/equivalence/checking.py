@@ -1,0 +1,198 @@
+"""Whether two modules compute the same bits, by running both on virtual CPU devices in a process of their own."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from jaxlib.mlir import ir
+
+from hloverlap.pipeline.dialects import make_context
+from hloverlap.pipeline.equivalence import processes as checking_processes
+from hloverlap.pipeline.equivalence import structure
+from hloverlap.pipeline.equivalence.entry import device_count
+
+Status = Literal["equal", "different", "not-run"]
+Way = Literal["cpu", "interpreter", "processes"]
+Progress = Callable[[str], None]
+
+SEEDS = (0, 1, 2)
+TIME_LIMIT = 300.0
+
+
+@dataclasses.dataclass(frozen=True)
+class CheckResult:
+    """What came out.
+
+    status: ``equal`` (same bits on every input that was run), ``different``, or ``not-run`` (this machine cannot say).
+    reason: a clause that says what differs, or why not everything could be run; "" where everything was.
+    runs: on how many inputs both modules ran and agreed.
+    finite: the largest share, over the inputs, of floating-point results that were neither infinite nor NaN.
+    structure: only with ``not-run``: what differs between what the two modules send over the wire, "" for nothing.
+    """
+
+    status: Status
+    reason: str = ""
+    runs: int = 0
+    finite: float = 0.0
+    structure: str | None = None
+
+    def __str__(self) -> str:
+        """One sentence for people."""
+        if self.status == "equal":
+            finite = f"{self.finite:.0%} of the floating-point results finite" if self.finite < 1 else "all finite"
+            rest = f"; {self.reason}" if self.reason else ""
+            return f"equal: the same bits on {self.runs} random inputs ({finite}){rest}"
+        if self.status == "different":
+            return f"different: {self.reason}"
+        wire = "the same data goes over the wire" if not self.structure else f"on the wire, {self.structure}"
+        return f"not run: {self.reason}; {wire}" if self.structure is not None else f"not run: {self.reason}"
+
+
+def check(
+    before: bytes,
+    after: bytes,
+    *,
+    way: Way = "cpu",
+    processes: int = 2,
+    seeds: Sequence[int] = SEEDS,
+    time_limit: float = TIME_LIMIT,
+    progress: Progress | None = None,
+) -> CheckResult:
+    """Runs two modules on the same inputs and compares all results of all devices, bit for bit.
+
+    before, after: StableHLO as MLIR text or bytecode. seeds: one run each, of ordinary, positive and special inputs in
+    turn (see inputs). time_limit: seconds for everything. progress: is told what begins.
+    way: ``cpu`` compiles them for as many virtual CPU devices as they name; ``interpreter`` runs them on StableHLO's
+    own interpreter, without XLA; ``processes`` compiles them for CPU devices of processes that talk over gloo.
+    processes: how many, for that way; they must divide the devices.
+    An abort, a kill and a hang of XLA are results, not exceptions. Raises ir.MLIRError for bytes that are no module.
+    """
+    module = ir.Module.parse(before, make_context())
+    devices = device_count(module, "replicas") * device_count(module, "partitions")
+    with tempfile.TemporaryDirectory(prefix="hlo-opt-check-") as name:
+        folder = pathlib.Path(name)
+        (folder / "before").write_bytes(before)
+        (folder / "after").write_bytes(after)
+        request: dict[str, object] = {"way": way, "seeds": list(seeds), "time_limit": time_limit}
+        if way == "processes":
+            request |= {"processes": processes, "coordinator": f"127.0.0.1:{checking_processes.free_port()}"}
+        (folder / "request.json").write_text(json.dumps(request), encoding="utf-8")
+        if way == "processes":
+            result = _run_processes(folder, devices, processes, time_limit)
+        else:
+            result = _run_child(folder, devices, time_limit, progress or (lambda stage: None))
+    if result.status != "not-run":
+        return result
+    difference = structure.first_difference(module, ir.Module.parse(after, make_context()))
+    return dataclasses.replace(result, structure=difference)
+
+
+def _run_child(folder: pathlib.Path, devices: int, time_limit: float, progress: Progress) -> CheckResult:
+    late = threading.Event()
+    stages = [_Stage("starting the process that runs the modules", time.monotonic())]
+    with (
+        open(folder / "stderr", "w+b") as stderr,
+        subprocess.Popen(
+            _command(folder),
+            env=_environment(devices),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+        ) as child,
+    ):
+
+        def stop() -> None:
+            late.set()
+            child.kill()
+
+        timer = threading.Timer(time_limit, stop)
+        timer.start()
+        try:
+            assert child.stdout is not None
+            for line in child.stdout:
+                message = json.loads(line)
+                if "status" in message:
+                    return CheckResult(**message)
+                stages.append(_Stage(began=time.monotonic(), **message))
+                progress(message["stage"])
+        finally:
+            timer.cancel()
+            child.kill()  # the answer is in, or will not come
+        status = child.wait()
+        stderr.seek(0)
+        how = _how_it_ended(late.is_set(), status, time_limit, stderr.read().decode(errors="replace"))
+    return _without_answer(stages, how, ran_out=late.is_set() or status == -9)
+
+
+def _run_processes(folder: pathlib.Path, devices: int, processes: int, time_limit: float) -> CheckResult:
+    if devices % processes:
+        return CheckResult("not-run", f"{devices} devices cannot be spread evenly over {processes} processes")
+    environment = _environment(devices // processes)
+    answers = checking_processes.answers(_command(folder), folder, environment, processes, time_limit)
+    if "ended" in answers[0]:
+        status: Status = "different" if "rewritten" in answers[0]["stage"] and not answers[0]["late"] else "not-run"
+        return CheckResult(status, f"while {answers[0]['stage']}, {answers[0]['ended']}")
+    return CheckResult(**answers[0])
+
+
+def _command(folder: pathlib.Path) -> list[str]:
+    return [sys.executable, "-m", "hloverlap.pipeline.equivalence.comparing", str(folder)]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Stage:
+    """What the child began, when (seconds), and what it knew by then (see comparing.Done)."""
+
+    stage: str
+    began: float
+    runs: int = 0
+    finite: float = 0.0
+    suspect: str = ""
+
+
+def _without_answer(stages: Sequence[_Stage], how: str, ran_out: bool) -> CheckResult:
+    """What it means that the child ended without an answer. ran_out: of time or memory."""
+    last = stages[-1]
+    reason = f"while {last.stage}, {how}"
+    if last.suspect:
+        return CheckResult(
+            "different", f"{last.suspect} (fusion may be the cause, but {reason})", last.runs, last.finite
+        )
+    if "rewritten" in last.stage:
+        # In this process the original has just done the same: an abort is the rewrite's doing, and so is a hang.
+        original, taken = last.began - stages[-2].began, time.monotonic() - last.began
+        if not ran_out or taken > 10 * original + 10:
+            return CheckResult("different", reason, last.runs, last.finite)
+    return CheckResult("equal" if last.runs else "not-run", reason, last.runs, last.finite)
+
+
+def _how_it_ended(late: bool, status: int, time_limit: float, stderr: str) -> str:
+    if late:
+        return f"there was no end within {time_limit:g} s"
+    if status == -9:
+        return "the process was killed, as happens when memory runs out"
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    fatal = [line for line in lines if re.match(r"F\d{4} ", line)]  # what XLA says when it aborts
+    words = [*fatal, *lines[-1:], "it said nothing"][0]
+    return f"the process ended with status {status}: {words}"
+
+
+def _environment(devices: int) -> dict[str, str]:
+    """The caller's, without what would change how jax and XLA compile and run."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "XLA_", "TF_"))}
+    return kept | {
+        "JAX_PLATFORMS": "cpu",
+        "JAX_ENABLE_X64": "1",
+        "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}",
+    }

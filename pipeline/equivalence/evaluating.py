@@ -1,0 +1,156 @@
+"""Single ops, evaluated by StableHLO's own interpreter. No XLA, no jax.
+
+A value is a dense elements attribute: MLIR makes equal ones one object, so comparing values compares every bit.
+A complex value is two, for the bindings cannot hold an attribute with complex elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import func, stablehlo
+
+from hloverlap.pipeline.equivalence.entry import NotRunnableError
+
+if TYPE_CHECKING:
+    from hloverlap.pipeline.equivalence.inputs import Array
+
+Value: TypeAlias = ir.Attribute | tuple[ir.Attribute, ir.Attribute]
+Build = Callable[[Sequence[ir.Value]], Sequence[ir.Value]]
+
+TOKEN = "!stablehlo.token"
+
+
+class _Program(NamedTuple):
+    module: ir.Module
+    complex_results: tuple[bool, ...]
+
+
+class Evaluator:
+    """Evaluates ops of modules in one context; what it builds for an op is kept for the next time."""
+
+    def __init__(self, context: ir.Context) -> None:
+        self._context = context
+        self._programs: dict[Hashable, _Program] = {}
+
+    def op(self, op: ir.Operation, values: Sequence[Value]) -> list[Value]:
+        """The results of an op. values: of its operands, then of its free values."""
+        used = [*op.operands, *free_values(op)]
+
+        def build(arguments: Sequence[ir.Value]) -> Sequence[ir.Value]:
+            copy = op.clone().operation
+            _replace(copy, dict(zip(used, arguments, strict=True)))
+            return list(copy.results)
+
+        return self.built(op, build, [value.type for value in used], values)
+
+    def built(self, key: Hashable, build: Build, types: Sequence[ir.Type], values: Sequence[Value]) -> list[Value]:
+        """The results of what `build` makes of arguments of these types; `key` stands for all that it makes."""
+        program = self._programs.get(key)
+        if program is None:
+            program = self._programs[key] = self._program(build, types)
+        flat = [part for value in values for part in (value if isinstance(value, tuple) else (value,))]
+        try:
+            parts = iter(stablehlo.eval_module(program.module, flat))
+        except Exception as error:  # the binding raises what it likes
+            raise NotRunnableError(f"StableHLO's interpreter says: {' '.join(str(error).split())}") from error
+        return [(next(parts), next(parts)) if complex_ else next(parts) for complex_ in program.complex_results]
+
+    def _program(self, build: Build, types: Sequence[ir.Type]) -> _Program:
+        with self._context, ir.Location.unknown():
+            module = ir.Module.create()
+            inputs = [part for type_ in types for part in _parts(type_)]
+            with ir.InsertionPoint(module.body):
+                main = func.FuncOp("main", (inputs, []))
+                block = main.add_entry_block()
+            with ir.InsertionPoint(block):
+                given = iter(block.arguments)
+                arguments = [
+                    stablehlo.complex(next(given), next(given)) if _is_complex(type_) else next(given)
+                    for type_ in types
+                ]
+                results = list(build(arguments))
+                outputs = [
+                    part
+                    for result in results
+                    for part in (
+                        (stablehlo.real(result), stablehlo.imag(result)) if _is_complex(result.type) else (result,)
+                    )
+                ]
+                func.ReturnOp(outputs)
+            signature = ir.FunctionType.get(inputs, [output.type for output in outputs])
+            main.attributes["function_type"] = ir.TypeAttr.get(signature)
+        return _Program(module, tuple(_is_complex(result.type) for result in results))
+
+
+def _is_complex(type_: ir.Type) -> bool:
+    return isinstance(type_, ir.RankedTensorType) and isinstance(type_.element_type, ir.ComplexType)
+
+
+def _parts(type_: ir.Type) -> list[ir.Type]:
+    """The type itself; of a complex tensor, its real and its imaginary part."""
+    if not _is_complex(type_):
+        return [type_]
+    shaped = ir.RankedTensorType(type_)
+    return [ir.RankedTensorType.get(shaped.shape, ir.ComplexType(shaped.element_type).element_type)] * 2
+
+
+def zeros(type_: ir.Type) -> Value:
+    """The value of this tensor type whose every bit is 0."""
+
+    def of_part(part: ir.Type) -> ir.Attribute:
+        element = ir.RankedTensorType(part).element_type
+        zero = "0.0" if isinstance(element, ir.FloatType) else "false" if str(element) == "i1" else "0"
+        return ir.Attribute.parse(f"dense<{zero}> : {part}")
+
+    with type_.context, ir.Location.unknown():
+        return _value([of_part(part) for part in _parts(type_)])
+
+
+def from_array(array: Array, type_: ir.Type) -> Value:
+    """A value of this tensor type with the bits of `array`, which has the same shape and element type."""
+    halves = [array.real, array.imag] if array.dtype.kind == "c" else [array]
+
+    def of_part(part: Array, part_type: ir.Type) -> ir.Attribute:
+        spelled = ""
+        if part.size:
+            spelled = str(part.tolist()).lower() if part.dtype.kind == "b" else f'"0x{part.tobytes().hex().upper()}"'
+        return ir.Attribute.parse(f"dense<{spelled}> : {part_type}")
+
+    with type_.context, ir.Location.unknown():
+        return _value([of_part(*each) for each in zip(halves, _parts(type_), strict=True)])
+
+
+def _value(parts: Sequence[ir.Attribute]) -> Value:
+    return parts[0] if len(parts) == 1 else (parts[0], parts[1])
+
+
+def free_values(op: ir.Operation) -> list[ir.Value]:
+    """Values from outside that an op's regions use, in order of first use."""
+    free: dict[ir.Value, None] = {}
+
+    def visit(block: ir.Block, inside: frozenset[ir.Value]) -> None:
+        known = set(inside) | set(block.arguments)
+        for view in block.operations:
+            free.update((operand, None) for operand in view.operation.operands if operand not in known)
+            for region in view.operation.regions:
+                for inner in region.blocks:
+                    visit(inner, frozenset(known))
+            known.update(view.operation.results)
+
+    for region in op.regions:
+        for block in region.blocks:
+            visit(block, frozenset())
+    return list(free)
+
+
+def _replace(op: ir.Operation, replacements: dict[ir.Value, ir.Value]) -> None:
+    for number, operand in enumerate(op.operands):
+        if operand in replacements:
+            op.operands[number] = replacements[operand]
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                _replace(inner.operation, replacements)

@@ -1,0 +1,161 @@
+"""The process in which MLIR and XLA convert bytes that nobody has checked: it may abort, hang or fill its memory.
+
+    python -m hloverlap.pipeline.formats.convert_child CONVERSION [--allow-unregistered-dialect] < INPUT > OUTPUT
+
+Every conversion into a module gives MLIR bytecode. With exit status MALFORMED or INEXPRESSIBLE the output says why.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Callable
+
+from jaxlib.mlir import ir
+
+from hloverlap.pipeline import diagnostics
+from hloverlap.pipeline.dialects import make_context
+from hloverlap.pipeline.formats import naming
+
+MALFORMED = 3  # exit status: the input is not what it should be
+INEXPRESSIBLE = 4  # exit status: the input is well-formed, but the other side has no words for it
+_MEMORY, _MEMORY_PER_BYTE = 256 << 20, 64  # bytes more than there are at the start; XLA's libraries take 70 MiB
+_SECONDS, _SECONDS_PER_BYTE = 10, 1e-4  # of processor time; starting takes 0.4, and XLA needs up to 5e-6 for a byte
+
+
+class InexpressibleError(Exception):
+    """Well-formed, but not to be said in the other language."""
+
+
+def from_bytecode(data: bytes, context: ir.Context) -> bytes:
+    """MLIR bytecode, read, verified and written again."""
+    return _bytecode(_parse(data, context))
+
+
+def from_portable(data: bytes, context: ir.Context) -> bytes:
+    """A StableHLO portable artifact."""
+    from jaxlib.mlir.dialects import stablehlo
+
+    found: list[diagnostics.Diagnostic] = []
+    with diagnostics.collected(context, found):
+        try:
+            module = stablehlo.deserialize_portable_artifact(context, data)
+            module.operation.verify()
+        except (ValueError, ir.MLIRError) as error:
+            raise ValueError(found[0].message if found else str(error)) from None
+    return _bytecode(module)
+
+
+def from_hlo_text(data: bytes, context: ir.Context) -> bytes:
+    """HLO text, as XLA dumps it."""
+    from jaxlib import _hlo  # type: ignore[attr-defined]
+
+    return _from_hlo(_hlo.hlo_module_from_text(data.decode()).as_serialized_hlo_module_proto(), context)
+
+
+def from_hlo_proto(data: bytes, context: ir.Context) -> bytes:
+    """A serialized HloModuleProto."""
+    from jaxlib import _hlo  # type: ignore[attr-defined]
+
+    _hlo.HloModule.from_serialized_hlo_module_proto(data)  # raises for what is no HLO at all
+    return _from_hlo(data, context)
+
+
+def to_hlo_text(data: bytes, context: ir.Context) -> bytes:
+    """From bytecode to HLO text, as ``lowered.as_text("hlo")`` gives it."""
+    return _to_hlo(data, metadata=False)
+
+
+def to_hlo_text_with_metadata(data: bytes, context: ir.Context) -> bytes:
+    """The same with each instruction's name and source line."""
+    return _to_hlo(data, metadata=True)
+
+
+CONVERSIONS: dict[str, Callable[[bytes, ir.Context], bytes]] = {
+    function.__name__: function
+    for function in (
+        from_bytecode,
+        from_portable,
+        from_hlo_text,
+        from_hlo_proto,
+        to_hlo_text,
+        to_hlo_text_with_metadata,
+    )
+}
+
+
+def _from_hlo(proto: bytes, context: ir.Context) -> bytes:
+    from jaxlib import _jax
+
+    try:
+        return _bytecode(_parse(_jax.mlir.hlo_to_stablehlo(proto), context))
+    except (RuntimeError, ValueError) as error:
+        raise InexpressibleError(str(error)) from None
+
+
+def _to_hlo(data: bytes, metadata: bool) -> bytes:
+    from jaxlib import _hlo, _jax  # type: ignore[attr-defined]
+
+    computation = _jax.mlir.mlir_module_to_xla_computation(data, use_tuple_args=False, return_tuple=False)
+    options = _hlo.HloPrintOptions.short_parsable()
+    options.print_metadata = metadata
+    return str(computation.as_hlo_module().to_string(options)).encode()
+
+
+def _parse(data: bytes, context: ir.Context) -> ir.Module:
+    try:
+        return ir.Module.parse(data, context)
+    except ir.MLIRError as error:
+        raise ValueError(error.error_diagnostics[0].message if error.error_diagnostics else str(error)) from None
+
+
+def _bytecode(module: ir.Module) -> bytes:
+    """The module for the process that asked, if it can look at it: see naming."""
+    if name := naming.undecodable(module):
+        raise ValueError(f"the name {name} is no UTF-8")
+    image = io.BytesIO()
+    module.operation.write_bytecode(image)
+    return image.getvalue()
+
+
+def _limit(size: int) -> None:
+    """A damaged length must not fill the machine, nor count for ever. Without effect where a system has no limits."""
+    try:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (_data() + _MEMORY + size * _MEMORY_PER_BYTE,) * 2)
+        seconds = int(_SECONDS + size * _SECONDS_PER_BYTE)
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    except (ImportError, ValueError, OSError, StopIteration):
+        pass
+
+
+def _data() -> int:
+    """Bytes of this process that count as data. Raises OSError where a system does not say."""
+    with open("/proc/self/status", encoding="ascii") as status:
+        return next(1024 * int(line.split()[1]) for line in status if line.startswith("VmData:"))
+
+
+def main(conversion: str, allow_unregistered: bool) -> int:
+    """Converts stdin; returns the exit status."""
+    data = sys.stdin.buffer.read()
+    _limit(len(data))
+    # What libraries print must not get into the result.
+    with os.fdopen(os.dup(1), "wb") as out:
+        os.dup2(2, 1)
+        try:
+            result, status = CONVERSIONS[conversion](data, make_context(allow_unregistered)), 0
+        except InexpressibleError as error:
+            result, status = str(error).encode(), INEXPRESSIBLE
+        except MemoryError:
+            result, status = b"it asks for more memory than such a file can need", MALFORMED
+        except Exception as error:  # whatever MLIR or XLA says is the answer of this process
+            result, status = (str(error) or type(error).__name__).encode(), MALFORMED
+        out.write(result)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], "--allow-unregistered-dialect" in sys.argv[2:]))

@@ -1,0 +1,53 @@
+"""The process in which XLA compiles a module: it may abort, hang or be killed without harm to the caller.
+
+    python -m hloverlap.pipeline.xla.compile_child FOLDER
+
+FOLDER holds ``request.json`` and ``module.mlirbc``; the dumps of XLA go to FOLDER/dump, and an error that XLA
+reports goes to FOLDER/error.txt (exit status 3).
+"""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import sys
+
+REFUSED = 3  # exit status: XLA declined with an error message
+
+
+def main(folder: pathlib.Path) -> int:
+    """Compiles what the request in `folder` asks for; returns the exit status."""
+    request = json.loads((folder / "request.json").read_text(encoding="utf-8"))
+    from hloverlap.pipeline import versions
+
+    module = (folder / "module.mlirbc").read_bytes()
+    layout = {name: request[name] for name in ("replicas", "partitions", "shardy")}
+    options = {**request["options"], "xla_dump_to": str(folder / "dump"), "xla_dump_hlo_as_text": True}
+    try:
+        if request["backend"] == "cpu":
+            _compile_for_cpu(module, options=options, **layout)
+        else:
+            gpu = {name: request[name] for name in ("target_config", "topology")}
+            versions.compile_for_gpu(module, options=options, **layout, **gpu)
+    except (RuntimeError, ValueError) as error:  # XLA's and MLIR's errors: they are this process's answer
+        (folder / "error.txt").write_text(f"{error}" or type(error).__name__, encoding="utf-8")
+        return REFUSED
+    return 0
+
+
+def _compile_for_cpu(
+    module: bytes, replicas: int, partitions: int, shardy: bool, options: dict[str, int | bool | str]
+) -> None:
+    """XLA:CPU compiles for as many virtual devices as XLA_FLAGS has given this process."""
+    import jax
+    from jaxlib.mlir import ir
+
+    from hloverlap.pipeline import versions
+    from hloverlap.pipeline.dialects import make_context
+
+    devices = jax.devices("cpu")[: replicas * partitions]
+    versions.compile_and_load(ir.Module.parse(module, make_context()), devices, replicas, partitions, options, shardy)
+
+
+if __name__ == "__main__":
+    sys.exit(main(pathlib.Path(sys.argv[1])))
