@@ -7,7 +7,7 @@ import jaxlib.version
 import pytest
 from jaxlib.mlir import ir
 
-from hloverlap.pipeline import audit, running, targets
+from hloverlap.pipeline import audit, running, targets, versions
 from hloverlap.pipeline.audit import Setting, Subject, program
 from hloverlap.pipeline.audit.program import Program
 from hloverlap.pipeline.audit.reasons import OVERLAP_LIMIT
@@ -219,9 +219,19 @@ def test_what_xla_combines_by_itself_is_said(corpus: pathlib.Path) -> None:
     assert len(joined) == 2
 
 
-def overlap(path: pathlib.Path, topology: str | None) -> audit.Comparison:
-    """The module and what `overlap` makes of it."""
+@pytest.mark.parametrize(("name", "before", "after"), [("ring_matmul", 2, 1), ("halo_exchange", 5, 3)])
+def test_merged_transfers_between_hosts_are_one_launch(
+    samples: pathlib.Path, name: str, before: int, after: int
+) -> None:
+    found = overlap(samples / f"{name}.mlir", "2x4", "merge-cross-host-transfers")
+    assert (found.before.totals.launches, found.after.totals.launches) == (before, after)
+    if name == "ring_matmul" and versions.capabilities().group_overlaps_compute:
+        assert (found.before.totals.exposed, found.after.totals.exposed) == (1, 0)
+
+
+def overlap(path: pathlib.Path, topology: str | None, pipeline: str = "overlap") -> audit.Comparison:
+    """The module and what the pipeline makes of it."""
     module = read_path(str(path), make_context()).module
-    result = running.run(module, "overlap", topology=topology)
+    result = running.run(module, pipeline, topology=topology)
     setting = Setting(targets.load("h200"), topology)
     return audit.compare(Subject(module, path.name), Subject(result.module, "overlap", result.compile_options), setting)
