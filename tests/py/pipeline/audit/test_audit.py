@@ -224,6 +224,9 @@ def test_merged_transfers_between_hosts_are_one_launch(
     samples: pathlib.Path, name: str, before: int, after: int
 ) -> None:
     found = overlap(samples / f"{name}.mlir", "2x4", "merge-cross-host-transfers")
+    if not versions.capabilities().keeps_groups:  # a group in a loop is taken apart then, or made in turn
+        assert found.verdict.word != "worse"
+        return
     assert (found.before.totals.launches, found.after.totals.launches) == (before, after)
     if name == "ring_matmul" and versions.capabilities().group_overlaps_compute:
         assert (found.before.totals.exposed, found.after.totals.exposed) == (1, 0)
