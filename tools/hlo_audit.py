@@ -80,7 +80,11 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("module", metavar="MODULE", help="any format that hlo-opt reads; '-' is stdin")
     add("after", metavar="AFTER", nargs="?", help="a second module, compared with the first")
-    add("--pass-pipeline", metavar="TEXT", help="compare MODULE with what this pipeline makes of it, for no target in particular")
+    add(
+        "--pass-pipeline",
+        metavar="TEXT",
+        help="compare MODULE with what this pipeline makes of it, for no target in particular",
+    )
     add("--target", default="h200", metavar="NAME", help="h100, h200, a100, b200, local, cpu, or a file [h200]")
     add("--topology", metavar="HxD", help="HOSTSxDEVICES; by default one host of as many as the module needs")
     add(

@@ -38,6 +38,7 @@ def device_put(tree: Any, shardings: Any, *, donate: Any = False, chunk_bytes: i
 
     Raises ValueError for a leaf that cannot be put where it shall be: a sharding that does not divide it, other kinds
     of memory, partial sums, random keys, deleted arrays, devices of another platform. TypeError: no array, no sharding.
+    RuntimeError: the processes do not move the same arrays.
     """
     if chunk_bytes < 1:
         raise ValueError(f"chunk_bytes={chunk_bytes} lets nothing through; give at least 1")

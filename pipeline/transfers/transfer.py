@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from hloverlap.pipeline import compiling, versions
+from hloverlap.pipeline.transfers import agreeing, planning, program
 from hloverlap.pipeline.transfers import loads as loading
-from hloverlap.pipeline.transfers import planning, program
 from hloverlap.pipeline.transfers.loads import Load
 from hloverlap.pipeline.transfers.planning import Lane, Shape
 from hloverlap.pipeline.transfers.roads import Path, devices_of
@@ -35,6 +35,7 @@ def transfer(paths: tuple[Path, ...], chunk_bytes: int) -> Transfer:
     lanes = planning.lanes([load.leaf(position) for load in loads], [device.process_index for device in devices])
     if not any(device.process_index == jax.process_index() for device in devices):
         return Transfer(loads, devices, [])
+    agreeing.check(lanes, devices, chunk_bytes)
     compiled = [
         _Part(lanes, program.compile(lanes, devices, PIPELINE), loads, devices)
         for lanes in planning.chunks(lanes, chunk_bytes)

@@ -158,6 +158,14 @@ class Scenarios:
         }
         return {name: message(call) for name, call in calls.items()}
 
+    def disagreement(self) -> Any:
+        """Process 0 moves 8 numbers where process 1 moves 16, then both move the same."""
+        source, target = NamedSharding(self.here, P("x")), NamedSharding(self.there, P("x"))
+        value = np.arange(8.0 * (1 + jax.process_index()), dtype=np.float32)
+        said = message(lambda: device_put(array(value, source), target))
+        value = np.arange(24.0, dtype=np.float32)
+        return [said, wrong(device_put(array(value, source), target), value, target)]
+
     def _single(self, device: int) -> Sharding:
         return SingleDeviceSharding(self.devices[device])
 
@@ -201,7 +209,7 @@ def message(call: Callable[[], Any]) -> str:
     """Of the error that a call raises."""
     try:
         call()
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RuntimeError) as error:
         return f"{type(error).__name__}: {error}"
     return "no error"
 

@@ -28,6 +28,7 @@ SCENARIOS = (
     "from_host",
     "devices_as_targets",
     "errors",
+    "disagreement",
 )
 
 
@@ -67,6 +68,13 @@ def test_donated_arrays_are_deleted_if_they_moved(said: list[dict[str, Any]]) ->
 def test_what_is_in_place_does_not_move(said: list[dict[str, Any]]) -> None:
     for each in said:
         assert each["in_place"] == [True, "", "", 0]
+
+
+def test_processes_that_move_other_arrays_are_told_and_can_go_on(said: list[dict[str, Any]]) -> None:
+    rule = "every process has to call it with the same structure, shapes, dtypes and shardings, in the same order"
+    for number, each in enumerate(said):
+        told = f"RuntimeError: device_put: process {1 - number} moves other arrays than process {number}; {rule}"
+        assert each["disagreement"] == [told, ""]
 
 
 def test_values_that_every_process_has(said: list[dict[str, Any]]) -> None:

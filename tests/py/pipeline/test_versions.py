@@ -193,3 +193,9 @@ def test_processes_meet_through_the_distributed_client():
 
     assert hasattr(distributed.global_state, "client")
     assert hasattr(_jax.DistributedRuntimeClient, "wait_at_barrier")
+    assert hasattr(_jax.DistributedRuntimeClient, "key_value_set")
+    assert hasattr(_jax.DistributedRuntimeClient, "blocking_key_value_get")
+
+
+def test_without_jax_distributed_nobody_says_anything():
+    assert versions.exchange("test", "value", [0], 1.0) == []
