@@ -19,9 +19,7 @@ from hloverlap.passes.analysis.symbols import Symbols
 from hloverlap.passes.base import Pass
 from hloverlap.passes.context import Context
 from hloverlap.passes.locations import describe
-
-# A joined permute must be estimated to take at most this much of the time of those apart.
-_WORTH = 0.85
+from hloverlap.passes.merging_gain import WORTH
 
 # What a select moves, in bytes read and written once each, for a byte of its result. Only those before the permute
 # count: XLA fuses those after it with what uses them. Two permutes of two H200s in one host, with an add each, took
@@ -131,13 +129,13 @@ class _Joiner:
             if other is not fact and fact.op.operands[0].type == other.op.operands[0].type and _fits(fact, [other]):
                 joined, apart = self._estimate([fact, other]), self._apart([fact, other])
                 name = self._context.costs.name
-                if fact.mode == other.mode and joined > _WORTH * apart:
+                if fact.mode == other.mode and joined > WORTH * apart:
                     text = f"with {describe(other.op)} it would take about {joined:.0f} us on {name}, apart {apart:.0f}"
                     return "JPP006", f"{text} us"
         return "JPP002", "none of its type that is ready at the same time has other sources and other targets"
 
     def _pays(self, fact: Collective, part: _Set) -> bool:
-        return self._estimate([*part, fact]) <= _WORTH * (self._estimate(part) + self._apart([fact]))
+        return self._estimate([*part, fact]) <= WORTH * (self._estimate(part) + self._apart([fact]))
 
     def _estimate(self, part: _Set) -> float:
         """Microseconds of one permute of all, and of choosing what each device sends."""

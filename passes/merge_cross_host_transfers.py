@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
-from hloverlap.passes import frontend_attributes, stream_annotations
+from hloverlap.passes import frontend_attributes, merging_gain, stream_annotations
 from hloverlap.passes.analysis.collectives import PERMUTE, Collective, device_count, has_static_shape
 from hloverlap.passes.analysis.effects import Effects
 from hloverlap.passes.analysis.permutes import grouped_functions
@@ -21,9 +21,6 @@ from hloverlap.passes.grouping import outline
 from hloverlap.passes.locations import describe
 from hloverlap.passes.packing import can_pack, pack, unpack
 
-# `auto` merges what is estimated to take at most this much of its time apart; the estimates are no better than that.
-_WORTH = 0.85
-
 # Reasons that say more than what another way of merging finds after them: a cycle, an estimate, a measurement.
 _TELLING = ("MCT006", "MCT011", "MCT014")
 
@@ -34,9 +31,6 @@ Set = list[Collective]
 
 # Measured on two H200s with XLA of jaxlib 0.11.2: such a device is left with whatever was in its memory.
 _PARTIAL = "in a group, a device that receives nothing would not get the zeros that it is to have"
-
-# What a merged transfer is, as a remark says it.
-_AS = {"concat": "one packed permute", "group": "one group"}
 
 # What permutes must have in common, as a remark says it.
 _ALIKE = {
@@ -226,10 +220,13 @@ class _Merger:
     def _parts(self, way: str, independent: Set) -> list[Set]:
         """Splits independent permutes at max-bytes, and keeps the parts that are worth merging."""
         parts: list[Set] = [[]]
+        size = 0
         for fact in independent:
-            if parts[-1] and sum(held.bytes for held in parts[-1]) + fact.bytes > self._options.max_bytes:
+            if parts[-1] and size + fact.bytes > self._options.max_bytes:
                 parts.append([])
+                size = 0
             parts[-1].append(fact)
+            size += fact.bytes
         worthwhile = []
         for part in parts:
             reason = self._objection(way, part, len(parts) > 1)
@@ -246,31 +243,7 @@ class _Merger:
             if was_split:
                 return "MCT008", f"with another one it would be more than max-bytes={self._options.max_bytes}"
             return "MCT005", "each of the others waits for it or it waits for them"
-        if self._options.strategy != "auto":
-            return None
-        target = self._context.costs
-        if way == "group":
-            if not target.has_groups:
-                return "MCT010", f"a group is no single launch on {target.name}"
-            if not self._context.capabilities.group_overlaps_compute:
-                return "MCT010", "this version of XLA lets no compute run beside a group"
-            if target.joins_equal_pairs and len({fact.canonical_pairs for fact in part}) == 1:
-                return "MCT009", f"XLA joins the {len(part)} with the same pairs by itself"
-            if not any(map(self._crosses, part)):
-                return "MCT010", "inside a host streams serve better than a group"
-        if way == "concat" and len({fact.dtypes for fact in part}) > 1 and not any(map(self._crosses, part)):
-            return "MCT014", "inside a host, packing several types costs more kernels than it saves"
-        merged, apart = self._estimate(way, part)
-        if merged > _WORTH * apart:
-            now = "as XLA joins them" if target.joins_equal_pairs else "apart"
-            return "MCT011", f"{_AS[way]} would take about {merged:.0f} us on {target.name}, {now} {apart:.0f} us"
-        return None
-
-    def _estimate(self, way: str, part: Set) -> tuple[float, float]:
-        """Microseconds merged in this way, and apart."""
-        target, topology = self._context.costs, self._context.topology
-        merged = target.together(part, topology) if way == "group" else target.packed(part, topology)
-        return merged, target.apart(part, topology)
+        return merging_gain.objection(way, part, self._context) if self._options.strategy == "auto" else None
 
     def _merge(self, way: str, part: Set) -> Collective | None:
         """Makes one transfer of `part`; gives the packed permute, if that is what it is."""
@@ -280,12 +253,14 @@ class _Merger:
         size = sum(fact.bytes for fact in part)
         gain = ""
         if self._options.strategy == "auto":
-            merged, apart = self._estimate(way, part)
+            merged, apart = merging_gain.estimate(way, part, self._context)
             gain = f", about {merged:.0f} us on {self._context.costs.name} instead of {apart:.0f} us"
         for op in ops:
             stream_annotations.strip_own(op)
             others = f"{len(ops) - 1} other" + "s" * (len(ops) > 2)
-            self._context.remark("MCT001", f"Merged with {others} into {_AS[way]} of {size} bytes{gain}.", op)
+            self._context.remark(
+                "MCT001", f"Merged with {others} into {merging_gain.NAMES[way]} of {size} bytes{gain}.", op
+            )
         self._count("num-groups" if way == "group" else "num-packed")
         self._count("num-merged", len(ops))
         if way == "group":
