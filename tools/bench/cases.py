@@ -95,6 +95,7 @@ def _full(devices: int) -> Iterator[Case]:
     yield _two_ways("opposite+matmul", 64 * KIB, beside=True, ring=False)
     yield _small(64)
     yield _ring_matmul_unrolled(16 * MIB, devices)
+    yield _ring_matmul_unrolled(4 * MIB, devices)
     yield _ring_matmul_one_way(16 * MIB, devices)
     yield _many(8, MIB)
     yield _two_ways("ring+matmul", 16 * MIB, beside=True, ring=True)
@@ -203,6 +204,7 @@ def _ring_matmul(size: int, devices: int, profiled: bool = False) -> Case:
 
 
 def _ring_matmul_unrolled(size: int, devices: int) -> Case:
+    """XLA's dot merger takes matmuls of up to 32 MB, as those are of blocks of 4 MiB."""
     depth = 4096
     rows = 2 * devices * (size // (2 * depth))
 
