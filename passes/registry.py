@@ -26,7 +26,7 @@ BUILTIN = {
 
 # Named pipelines: what the name stands for, as pipeline text.
 PIPELINES = {
-    "overlap": "canonicalize-permutes,merge-cross-host-transfers,assign-collective-streams,keep-dots-apart",
+    "overlap": "canonicalize-permutes,merge-cross-host-transfers,assign-collective-streams",
 }
 
 

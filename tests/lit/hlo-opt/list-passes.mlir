@@ -10,6 +10,6 @@
 // CHECK:        example:
 // CHECK:      strip-stream-annotations
 // CHECK:      named pipelines
-// CHECK-NEXT:   overlap  canonicalize-permutes,merge-cross-host-transfers,assign-collective-streams,keep-dots-apart
+// CHECK-NEXT:   overlap  canonicalize-permutes,merge-cross-host-transfers,assign-collective-streams
 // CHECK:      passes of MLIR
 // CHECK:        canonicalize

@@ -4,7 +4,7 @@
 // CHECK-NEXT: builtin.module(symbol-dce,canonicalize{top-down=false max-iterations=3})
 
 // RUN: hlo-opt %s --assign-collective-streams='max-streams=2 first-stream=4' --overlap --dump-pass-pipeline -o /dev/null 2>&1 | FileCheck %s --check-prefix=OURS
-// OURS: builtin.module(assign-collective-streams{max-streams=2 first-stream=4},canonicalize-permutes,merge-cross-host-transfers,assign-collective-streams,keep-dots-apart)
+// OURS: builtin.module(assign-collective-streams{max-streams=2 first-stream=4},canonicalize-permutes,merge-cross-host-transfers,assign-collective-streams)
 
 // A pass given twice runs twice.
 // RUN: hlo-opt %s --cse --cse --dump-pass-pipeline -o /dev/null 2>&1 | FileCheck %s --check-prefix=TWICE

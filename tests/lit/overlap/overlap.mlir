@@ -6,7 +6,7 @@
 // CHECK: "stablehlo.collective_permute"({{.*}}[0, 1], [1, 0], [2, 3], [3, 2]{{.*}}_xla_stream_annotation = "4"{{.*}}tensor<8xf32>
 
 // It is what its name says.
-// RUN: hlo-opt %s --pass-pipeline='builtin.module(canonicalize-permutes,merge-cross-host-transfers,assign-collective-streams,keep-dots-apart)' --topology=2x2 --target=gloo 2>/dev/null | cmp - %t.once.mlir
+// RUN: hlo-opt %s --pass-pipeline='builtin.module(canonicalize-permutes,merge-cross-host-transfers,assign-collective-streams)' --topology=2x2 --target=gloo 2>/dev/null | cmp - %t.once.mlir
 
 // Running it on what it made changes nothing, and another hash seed makes the same bytes.
 // RUN: hlo-opt %t.once.mlir --overlap --topology=2x2 --target=gloo 2>/dev/null | cmp - %t.once.mlir
