@@ -177,8 +177,8 @@ PLANTED = (
     ),
     Planted(
         "passes/merge_cross_host_transfers.py",
-        "for number, op in enumerate(segment.ops)",
-        "for number, op in sorted(enumerate(segment.ops), key=lambda each: hash(str(each[0])))",
+        "members = [found for op in segment.ops if (found := self._fact(op))]",
+        "members = [found for op in sorted(segment.ops, key=lambda op: hash(str(op))) if (found := self._fact(op))]",
         "an unsorted set: members in an order that hashing gives",
     ),
     Planted(
