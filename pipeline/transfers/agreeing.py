@@ -13,12 +13,13 @@ import jax
 
 from hloverlap.pipeline import versions
 from hloverlap.pipeline.transfers.planning import Lane
+from hloverlap.pipeline.transfers.roads import Path
 
 _SECONDS = 1800.0  # a process may be compiling something large before it comes
 _asked: collections.Counter[tuple[int, ...]] = collections.Counter()
 
 
-def check(lanes: Sequence[Lane], devices: Sequence[jax.Device], chunk_bytes: int) -> None:
+def check(paths: Sequence[Path], lanes: Sequence[Lane], devices: Sequence[jax.Device], chunk_bytes: int) -> None:
     """Waits for the other processes that own some of these devices, and compares what they are about to do.
 
     Raises RuntimeError on each of them if it is not the same, or if one does not come.
@@ -26,7 +27,9 @@ def check(lanes: Sequence[Lane], devices: Sequence[jax.Device], chunk_bytes: int
     processes = tuple(sorted({device.process_index for device in devices}))
     if len(processes) == 1:
         return
-    mine = hashlib.sha256(repr((chunk_bytes, [device.id for device in devices], list(lanes))).encode()).hexdigest()
+    arrays = [(path.shape, path.dtype.name, path.donated) for path in paths]
+    plan = repr((chunk_bytes, arrays, [device.id for device in devices], list(lanes)))
+    mine = hashlib.sha256(plan.encode()).hexdigest()
     name = f"hloverlap/device_put/{'-'.join(map(str, processes))}/{_asked[processes]}"
     _asked[processes] += 1
     rule = "every process has to call it with the same structure, shapes, dtypes and shardings, in the same order"

@@ -35,7 +35,7 @@ def transfer(paths: tuple[Path, ...], chunk_bytes: int) -> Transfer:
     lanes = planning.lanes([load.leaf(position) for load in loads], [device.process_index for device in devices])
     if not any(device.process_index == jax.process_index() for device in devices):
         return Transfer(loads, devices, [])
-    agreeing.check(lanes, devices, chunk_bytes)
+    agreeing.check(paths, lanes, devices, chunk_bytes)
     compiled = [
         _Part(lanes, program.compile(lanes, devices, PIPELINE), loads, devices)
         for lanes in planning.chunks(lanes, chunk_bytes)
