@@ -10,7 +10,7 @@ from typing import ClassVar
 from jaxlib.mlir import ir
 
 from hloverlap.passes.analysis.collectives import KINDS, bytes_of, has_static_shape, is_group_call
-from hloverlap.passes.analysis.permutes import grouped_functions
+from hloverlap.passes.analysis.permutes import blocks_with, grouped_functions
 from hloverlap.passes.analysis.readiness import Segment
 from hloverlap.passes.analysis.symbols import Symbols
 from hloverlap.passes.base import Pass
@@ -53,7 +53,7 @@ after:  the same, and --xla_gpu_dot_merger_threshold_mb=0"""
             dots
             for name, function in symbols.functions.items()
             if name not in grouped
-            for block in _blocks_with_dots(function)
+            for block in blocks_with(function, DOT)
             for dots in _merged(block)
         ]
         late = [dots for dots in merged if dots[0].level < dots[-1].level]
@@ -78,18 +78,6 @@ class _Dot:
 
     op: ir.Operation
     level: int
-
-
-def _blocks_with_dots(function: ir.Operation) -> list[ir.Block]:
-    found: dict[ir.Block, None] = {}
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == DOT:
-            found.setdefault(op.block)
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit)
-    return list(found)
 
 
 def _merged(block: ir.Block) -> Iterator[list[_Dot]]:

@@ -33,7 +33,7 @@ def segments_with_permutes(symbols: Symbols, at_least: int) -> Iterator[Segment]
     grouped = grouped_functions(symbols)
     for name, function in symbols.functions.items():
         if name not in grouped:
-            for block in _blocks_with_permutes(function):
+            for block in blocks_with(function, PERMUTE):
                 yield from segments(block, effects, lambda op: op.name == PERMUTE, at_least)
 
 
@@ -51,11 +51,12 @@ def are_disjoint(some: Collection[Pair], others: Collection[Pair]) -> bool:
     return all({pair[end] for pair in some}.isdisjoint(pair[end] for pair in others) for end in (0, 1))
 
 
-def _blocks_with_permutes(function: ir.Operation) -> list[ir.Block]:
+def blocks_with(function: ir.Operation, name: str) -> list[ir.Block]:
+    """The blocks of a function in which an op of this name stands, in order."""
     found: dict[ir.Block, None] = {}
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == PERMUTE:
+        if op.name == name:
             found.setdefault(op.block)
         return ir.WalkResult.ADVANCE
 
