@@ -109,8 +109,9 @@ def _gpu(name: str, launch: float, same_host: Link, cross_host: Link, copy: floa
 #
 # Inside an H200 host, measured on two of them (docs/measurements.md): one permute 10.5 us + bytes / 264 GB/s; eight of
 # 1 MiB that XLA joins 105 us, and packed into one 52; a copy of 2.9 TB/s. Copies from device to device run at 426 GB/s
-# and start 12 to 21 us later, so that the two cross between 8 and 16 MiB, where also streams begin to gain. A permute
-# that runs once in a program of half a millisecond lost 45 us by it in one run of two, and gained 3 in the other.
+# and start 12 to 21 us later, so that the two cross between 8 and 16 MiB, where also streams begin to gain. One
+# permute of 16 MiB in a program of a quarter of a millisecond, run once, gained 16 us by it in the best of four runs,
+# lost 54 in the worst, and 14 on average: 26 us more than in a loop keep on the safe side of that.
 #
 # gloo is two processes of four devices on two CPU cores: 64 permutes of 128 bytes took 20.0 ms apart and 2.1 packed, of
 # 128 KiB 30.7 and 26.3; 16 of 4 MiB 46 apart and 145 packed.
