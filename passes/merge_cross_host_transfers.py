@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from typing import ClassVar, Literal
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
 
-from hloverlap.passes import frontend_attributes, merging_gain, stream_annotations
+from hloverlap.passes import merging_gain, stream_annotations
 from hloverlap.passes.analysis.collectives import PERMUTE, Collective, device_count, has_static_shape
 from hloverlap.passes.analysis.effects import Effects
 from hloverlap.passes.analysis.permutes import grouped_functions
 from hloverlap.passes.analysis.readiness import Segment, reorder, segments
 from hloverlap.passes.analysis.symbols import Symbols
 from hloverlap.passes.base import Pass, option
+from hloverlap.passes.concatenating import concatenate
 from hloverlap.passes.context import Context, PassError
-from hloverlap.passes.grouping import outline
+from hloverlap.passes.grouping import group
 from hloverlap.passes.locations import describe
-from hloverlap.passes.packing import can_pack, pack, unpack
+from hloverlap.passes.packing import can_pack
 
 # Reasons that say more than what another way of merging finds after them: a cycle, an estimate, a measurement.
 _TELLING = ("MCT006", "MCT011", "MCT014")
@@ -90,6 +90,7 @@ class _Merger:
         target = context.target
         auto = options.strategy == options.scope == "auto"
         self._gains_inside = auto and target is not None and target.peer is not None
+        self._row = target.row if target is not None else 0
         self._wanted: dict[ir.Value, Collective] = {}  # by what a permute gives
         self._why: dict[Collective, tuple[str, str]] = {}  # why a permute is not merged: the last reason met
 
@@ -265,12 +266,12 @@ class _Merger:
         self._count("num-merged", len(ops))
         if way == "group":
             whole = self._context.capabilities.keeps_groups
-            call = outline(ops, self._symbols, whole)
+            call = group(ops, self._symbols, whole)
             if not whole:
                 text = "This version of XLA takes the group apart again: in a loop it would not compile it whole."
                 self._context.remark("MCT015", text, call)
             return None
-        packed = Collective.of(_concatenate(ops))
+        packed = Collective.of(concatenate(ops, self._symbols, self._row))
         self._wanted[packed.op.results[0]] = packed
         return packed
 
@@ -292,24 +293,3 @@ def _permutes_of(function: ir.Operation) -> list[ir.Operation]:
 
     function.walk(visit)
     return found
-
-
-def _concatenate(members: Sequence[ir.Operation]) -> ir.Operation:
-    """Puts one permute of the packed operands where the last member stood; gives it."""
-    first, last = members[0], members[-1]
-    location = ir.Location.fused([member.location for member in members], context=last.context)
-    with location, ir.InsertionPoint(last):
-        packed = pack([member.operands[0] for member in members])
-        merged = stablehlo.CollectivePermuteOp(
-            packed,
-            first.attributes["source_target_pairs"],
-            channel_handle=first.attributes.get("channel_handle", None),
-        ).operation
-        for name in frontend_attributes.names(first):
-            if name not in merged.attributes:
-                merged.attributes[name] = first.attributes[name]
-        values = unpack(merged.results[0], [member.results[0].type for member in members])
-    for member, value in zip(members, values, strict=True):
-        member.results[0].replace_all_uses_with(value)
-        member.erase()
-    return merged

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 from hloverlap.passes.analysis.collectives import bits_of, element_of, has_static_shape
+from hloverlap.passes.layers import from_words, joined, sliced, to_words
 
 _SMALLEST = 8
 
@@ -26,35 +28,35 @@ def can_pack(value_type: ir.Type) -> bool:
 def pack(values: Sequence[ir.Value]) -> ir.Value:
     """One flat tensor with the bits of all values, those of one element type side by side, each in order.
 
-    Values of one type are joined before they are cast: joining is copying memory then, while a compiler that casts as
-    it joins asks for each element where it comes from. Builds at the current insertion point.
+    Builds at the current insertion point.
     """
+    unit = _unit([value.type for value in values])
     runs: dict[ir.Type, list[ir.Value]] = {}
     for value in values:
         for part in _parts(value):
             runs.setdefault(element_of(part.type), []).append(_flat(_to_bytes(part)))
-    unit = _unit([value.type for value in values])
-    return _joined([_cast(_joined(run), unit) for run in runs.values()])
+    return joined([_to_units(run, unit) for run in runs.values()])
 
 
-def unpack(flat: ir.Value, types: Sequence[ir.Type]) -> list[ir.Value]:
-    """The values of these types that `pack` made `flat` of."""
+def unpack(flat: ir.Value, types: Sequence[ir.Type], wanted: Container[int] | None = None) -> list[ir.Value]:
+    """The values of these types that `pack` made `flat` of, or those of the wanted numbers, in order."""
     unit = _unit(types)
-    part_types = [part for value_type in types for part in _part_types(value_type)]
-    parts: dict[int, ir.Value] = {}
+    parts_of = [_part_types(value_type) for value_type in types]
+    owners = [number for number, parts in enumerate(parts_of) for _ in parts]
+    part_types = [part for parts in parts_of for part in parts]
+    values: dict[int, list[ir.Value]] = {}
     offset = 0
-    for numbers in _runs(part_types).values():
-        stored = _stored(part_types[numbers[0]].element_type)
-        length = sum(_size(part_types[number]) for number in numbers)
-        units = length * bits_of(stored) // bits_of(unit)
-        run = _cast(_slice(flat, offset, units), stored)
+    for element, numbers in _runs(part_types).items():
+        stored = _stored(element)
+        starts = [0, *itertools.accumulate(_size(part_types[number]) for number in numbers)]
+        units = starts.pop() * bits_of(stored) // bits_of(unit)
+        chosen = [(n, start) for n, start in zip(numbers, starts, strict=True) if wanted is None or owners[n] in wanted]
+        run = sliced(flat, offset, units) if chosen else flat
+        for number, start in chosen:
+            piece = _from_units(run, stored, start, _size(part_types[number]))
+            values.setdefault(owners[number], []).append(_shaped(piece, part_types[number]))
         offset += units
-        start = 0
-        for number in numbers:
-            parts[number] = _shaped(_slice(run, start, _size(part_types[number])), part_types[number])
-            start += _size(part_types[number])
-    ordered = iter(parts[number] for number in range(len(part_types)))
-    return [_whole([next(ordered) for _ in _part_types(value_type)]) for value_type in types]
+    return [_whole(values[number]) for number in sorted(values)]
 
 
 def _unit(types: Sequence[ir.Type]) -> ir.Type:
@@ -118,7 +120,9 @@ def _to_bytes(part: ir.Value) -> ir.Value:
 
 def _shaped(piece: ir.Value, part_type: ir.Type) -> ir.Value:
     """The opposite, of a flat piece."""
-    piece = stablehlo.reshape(_with_element(part_type, _stored(element_of(part_type))), piece)
+    shaped = _with_element(part_type, _stored(element_of(part_type)))
+    if piece.type != shaped:
+        piece = stablehlo.reshape(shaped, piece)
     if (narrow := _narrow(part_type)) is not None:
         piece = stablehlo.convert(narrow, piece)
     return _bitcast(piece, part_type)
@@ -134,17 +138,21 @@ def _narrow(part_type: ir.Type) -> ir.Type | None:
     return _with_element(part_type, ir.IntegerType.get_unsigned(bits_of(element)))
 
 
-def _cast(run: ir.Value, element: ir.Type) -> ir.Value:
-    """The same bits in a row of other elements."""
-    before, after = bits_of(element_of(run.type)), bits_of(element)
-    size = _size(ir.RankedTensorType(run.type))
-    if before < after:
-        ratio = after // before
-        run = stablehlo.reshape(ir.RankedTensorType.get([size // ratio, ratio], element_of(run.type)), run)
-        return _bitcast(run, ir.RankedTensorType.get([size // ratio], element))
-    if before > after:
-        return _flat(_bitcast(run, ir.RankedTensorType.get([size, before // after], element)))
-    return _bitcast(run, ir.RankedTensorType.get([size], element))
+def _to_units(run: Sequence[ir.Value], unit: ir.Type) -> ir.Value:
+    """Flat values of one stored type, side by side. Where one is as wide as a unit they are joined before they are
+    cast: joining is copying memory then."""
+    stored = element_of(run[0].type)
+    if bits_of(stored) == bits_of(unit):
+        return _as(joined(run), unit)
+    plain = ir.IntegerType.get_unsigned(bits_of(stored))
+    return to_words([_as(value, plain) for value in run], unit)
+
+
+def _from_units(units: ir.Value, stored: ir.Type, start: int, size: int) -> ir.Value:
+    """The opposite, of `size` elements from `start` on."""
+    if bits_of(stored) == bits_of(element_of(units.type)):
+        return _as(sliced(units, start, size), stored)
+    return _as(from_words(units, ir.IntegerType.get_unsigned(bits_of(stored)), start, size), stored)
 
 
 def _flat(value: ir.Value) -> ir.Value:
@@ -154,14 +162,9 @@ def _flat(value: ir.Value) -> ir.Value:
     return stablehlo.reshape(ir.RankedTensorType.get([_size(shaped)], shaped.element_type), value)
 
 
-def _joined(values: Sequence[ir.Value]) -> ir.Value:
-    return values[0] if len(values) == 1 else stablehlo.concatenate(values, 0)
-
-
-def _slice(flat: ir.Value, start: int, size: int) -> ir.Value:
-    if size == ir.RankedTensorType(flat.type).shape[0]:
-        return flat
-    return stablehlo.slice(flat, [start], [start + size], [1])
+def _as(value: ir.Value, element: ir.Type) -> ir.Value:
+    """The same bits as elements of the same width."""
+    return _bitcast(value, _with_element(value.type, element))
 
 
 def _with_element(part_type: ir.Type, element: ir.Type) -> ir.RankedTensorType:

@@ -37,6 +37,8 @@ class Target:
     was not measured, and then nothing is known of transfers inside a host.
     peer_once: how much longer the first copy from device to device of a permute takes in a run than later ones.
     stream_bytes: smaller permutes lose more by a stream of their own than they gain.
+    row: a function of at most so many ops, kept as a call, is run one op after the other on one thread, which for small
+    ones is faster than handing each to a thread; 0 where XLA runs ops in a row anyway.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Target:
     peer: Link | None = None
     peer_once: float = 0.0
     stream_bytes: int = 0
+    row: int = 0
 
     def together(self, permutes: Sequence[Collective], topology: Topology | None) -> float:
         """Time of permutes that are one launch: the busiest end of a link decides.
@@ -114,7 +117,9 @@ def _gpu(name: str, launch: float, same_host: Link, cross_host: Link, copy: floa
 # lost 54 in the worst, and 14 on average: 26 us more than in a loop keep on the safe side of that.
 #
 # gloo is two processes of four devices on two CPU cores: 64 permutes of 128 bytes took 20.0 ms apart and 2.1 packed, of
-# 128 KiB 30.7 and 26.3; 16 of 4 MiB 46 apart and 145 packed.
+# 128 KiB 30.7 and 26.3; 16 of 4 MiB 46 apart and 145 packed. XLA:CPU runs up to 8 ops in a row
+# (execute_sequential_num_thunks_threshold in its thunk_executor.h); sixteen slices of 8 KiB on four devices took 603 us
+# from threads and 396 in two rows.
 TARGETS: Mapping[str, Target] = {
     target.name: target
     for target in (
@@ -128,7 +133,9 @@ TARGETS: Mapping[str, Target] = {
             stream_bytes=8 * 1024 * 1024,
         ),
         _gpu("b200", 5.0, Link(5.0, 900e3), Link(22.0, 50e3), 4.0e6),
-        Target("gloo", 30.0, Link(60.0, 2e3), Link(280.0, 1e3), 1.3e3, joins_equal_pairs=False, has_groups=False),
+        Target(
+            "gloo", 30.0, Link(60.0, 2e3), Link(280.0, 1e3), 1.3e3, joins_equal_pairs=False, has_groups=False, row=8
+        ),
     )
 }
 DEFAULT = TARGETS["h200"]

@@ -19,7 +19,7 @@ class Planted(NamedTuple):
 
 PLANTED = (
     Planted(
-        "passes/packing.py",
+        "passes/layers.py",
         "stablehlo.slice(flat, [start], [start + size], [1])",
         "stablehlo.slice(flat, [max(0, start - 1)], [max(0, start - 1) + size], [1])",
         "a wrong slice offset: a value comes out of its neighbour's bits",
@@ -32,8 +32,8 @@ PLANTED = (
     ),
     Planted(
         "passes/packing.py",
-        "start += _size(part_types[number])",
-        "start += 0 if number % 2 else _size(part_types[number])",
+        "_from_units(run, stored, start, _size(part_types[number]))",
+        "_from_units(run, stored, 0 if number % 2 else start, _size(part_types[number]))",
         "two values of one type come out of the same bits",
     ),
     Planted(
@@ -41,6 +41,24 @@ PLANTED = (
         "not any(size % w for size in sizes)",
         "not sizes[0] % w",
         "units that do not divide a type's values",
+    ),
+    Planted(
+        "passes/layers.py",
+        "_splat(layer, number * width)",
+        "_splat(layer, min(number, 2) * width)",
+        "the third and the fourth layer share their bits",
+    ),
+    Planted(
+        "passes/layers.py",
+        "if start + count < _element(value).width:",
+        "if start and start + count < _element(value).width:",
+        "bits of the other layers stay in the first one",
+    ),
+    Planted(
+        "passes/concatenating.py",
+        "values.update(zip(numbers, call.results, strict=True))",
+        "values.update(zip(reversed(numbers), call.results, strict=True))",
+        "a row of values comes out in the wrong order",
     ),
     Planted(
         "passes/keep_dots_apart.py",

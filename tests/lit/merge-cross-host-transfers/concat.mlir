@@ -21,8 +21,9 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
 // -----
 
 // Different types are packed as bits: no value is converted, so a NaN keeps its payload. Those of one type stand side by
-// side, and all in the widest units, up to 32 bits, of which each type fills a whole number. What does not fill a byte
-// gets one; a complex number goes as its two parts, here beside the other f32.
+// side, and all in the widest units, up to 32 bits, of which each type fills a whole number: narrower ones in layers, the
+// first half of the bf16 below the second. What does not fill a byte gets one; a complex number goes as its two parts,
+// here beside the other f32.
 // CHECK-LABEL: func.func public @mixed_types
 // CHECK-DAG: stablehlo.bitcast_convert %arg1 : (tensor<8xbf16>) -> tensor<8xui16>
 // CHECK-DAG: stablehlo.convert %arg2 : (tensor<8xi1>) -> tensor<8xui8>
@@ -31,9 +32,14 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
 // CHECK-DAG: stablehlo.imag %arg4
 // CHECK: %[[F32:.+]] = stablehlo.concatenate %arg0, %{{.+}}, %{{.+}}, dim = 0 : {{.*}} -> tensor<24xf32>
 // CHECK: stablehlo.bitcast_convert %[[F32]] : (tensor<24xf32>) -> tensor<24xui32>
-// CHECK: stablehlo.bitcast_convert %{{.+}} : (tensor<4x2xui16>) -> tensor<4xui32>
+// CHECK-DAG: %[[LOW:.+]] = stablehlo.convert %{{.+}} : (tensor<4xui16>) -> tensor<4xui32>
+// CHECK-DAG: %[[HIGH:.+]] = stablehlo.convert %{{.+}} : (tensor<4xui16>) -> tensor<4xui32>
+// CHECK: %[[SHIFTED:.+]] = stablehlo.shift_left %[[HIGH]], %{{.+}} : tensor<4xui32>
+// CHECK: stablehlo.or %[[LOW]], %[[SHIFTED]] : tensor<4xui32>
 // CHECK: "stablehlo.collective_permute"({{.*}}tensor<32xui32>
 // CHECK-NOT: stablehlo.collective_permute
+// CHECK: stablehlo.and %{{.+}} : tensor<4xui32>
+// CHECK: stablehlo.shift_right_logical %{{.+}} : tensor<4xui32>
 // CHECK: stablehlo.complex
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @mixed_types(%arg0: tensor<8xf32>, %arg1: tensor<8xbf16>, %arg2: tensor<8xi1>, %arg3: tensor<8xi4>, %arg4: tensor<8xcomplex<f32>>) -> (tensor<8xf32>, tensor<8xbf16>, tensor<8xi1>, tensor<8xi4>, tensor<8xcomplex<f32>>) {
