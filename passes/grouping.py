@@ -15,7 +15,7 @@ def group(members: Sequence[ir.Operation], symbols: Symbols, whole: bool) -> ir.
     """Moves permutes into a new private function and puts one call where the last of them stood; gives the call.
 
     They must stand side by side, and no member may use another's result. Each keeps its attributes and location.
-    whole: XLA is told to keep the call whole; backends without groups inline it all the same.
+    whole: XLA is told to keep the call whole; backends without groups run its permutes in turn.
     """
     last = members[-1]
     location = ir.Location.fused([member.location for member in members], context=last.context)

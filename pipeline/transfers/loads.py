@@ -20,6 +20,7 @@ from hloverlap.pipeline import versions
 from hloverlap.pipeline.transfers import program
 from hloverlap.pipeline.transfers.planning import Leaf, Shape
 from hloverlap.pipeline.transfers.roads import Path, boxes, devices_of, is_mine
+from hloverlap.pipeline.transfers.rows import in_rows, row_of
 
 _SMALL = 64 << 10  # bytes of a shard
 
@@ -131,11 +132,16 @@ class Bundle:
         return jnp.concatenate([program.carried(shard).reshape(-1) for shard in shards])
 
     def _many(self, shard: jax.Array) -> tuple[jax.Array, ...]:
-        ends = list(itertools.accumulate(map(math.prod, self._shapes)))
-        return tuple(
-            program.uncarried(jax.lax.slice(shard, [end - math.prod(shape)], [end]).reshape(shape), self._dtype)
-            for end, shape in zip(ends, self._shapes, strict=True)
-        )
+        device = devices_of(self._paths[0].target)[0]
+        return in_rows(self._some, shard, len(self._shapes), row_of(device))
+
+    def _some(self, shard: jax.Array, numbers: Sequence[int]) -> list[jax.Array]:
+        ends = list(itertools.accumulate(map(math.prod, self._shapes), initial=0))
+        pieces = [jax.lax.slice(shard, [ends[number]], [ends[number + 1]]) for number in numbers]
+        return [
+            program.uncarried(piece.reshape(self._shapes[number]), self._dtype)
+            for number, piece in zip(numbers, pieces, strict=True)
+        ]
 
 
 def _filled(group: Iterable[int], paths: Sequence[Path], most_bytes: int) -> list[list[int]]:

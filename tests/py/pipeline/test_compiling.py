@@ -116,3 +116,28 @@ def test_hosts_are_the_processes_that_own_the_devices():
     assert topology_of(owners[:2]) == Topology((0, 0))
     assert topology_of([]) is None
     assert topology_of(versions.lowered_devices(jax.jit(lambda x: x).lower(1.0))) == Topology((0,))
+
+
+def entry_of(compiled) -> str:
+    """The ops of the entry computation, as XLA compiled it."""
+    return compiled.as_text().partition("\nENTRY ")[2].partition("\n}")[0]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, jnp.bfloat16, np.int8, np.bool_])
+def test_what_is_only_returned_arrives_in_calls_that_xla_runs_in_a_row(mesh, dtype):
+    where = NamedSharding(mesh, PartitionSpec("x"))
+    blocks = [jax.device_put((np.arange(64) % (number + 2)).astype(dtype), where) for number in range(16)]
+    blocks += [jax.device_put(np.arange(64, dtype=np.float32), where)]
+    send = jax.shard_map(
+        lambda *shards: [jax.lax.ppermute(shard, "x", RIGHT) for shard in shards],
+        mesh=mesh,
+        in_specs=PartitionSpec("x"),
+        out_specs=PartitionSpec("x"),
+    )
+    f = jax.jit(send)
+    rewritten = compile(f.lower(*blocks), "merge-cross-host-transfers", TWO_HOSTS)
+    entry = entry_of(rewritten.compiled)
+    assert entry.count(" collective-permute(") == 1
+    assert entry.count(" call(") == 3
+    for got, wanted in zip(rewritten(*blocks), f(*blocks), strict=True):
+        assert np.asarray(got).tobytes() == np.asarray(wanted).tobytes()
