@@ -23,8 +23,7 @@ VARIANTS: Mapping[str, str] = {
     "group": "merge-cross-host-transfers{strategy=group max-bytes=1073741824}",
     "auto": "merge-cross-host-transfers",
 }
-_ROUNDS = (5, 60)
-_TIMED = 2.5  # seconds a case
+_ROUNDS = (5, 500)  # the ratio of one round of a case of a few milliseconds varies by three quarters
 _SECONDS = 120.0  # after which a process that does not come is given up
 
 Call = Callable[..., Any]
@@ -57,15 +56,18 @@ def main() -> None:
     order = processes_launch.join()
     together = Together()
     started = time.monotonic()
-    for fields in order["cases"]:
-        case = Case(**fields)
-        if together.largest(time.monotonic() - started) > order["seconds"]:
+    for number, fields in enumerate(order["cases"]):
+        left = order["seconds"] - together.largest(time.monotonic() - started)
+        if left < 0:
             processes_launch.say({"case": fields, "left_out": "out of time"})
         else:
-            processes_launch.say({"case": fields, **_measure(case, together)})
+            share = left / (len(order["cases"]) - number)
+            processes_launch.say({"case": fields, **_measure(Case(**fields), together, share)})
 
 
-def _measure(case: Case, together: Together) -> dict[str, Any]:
+def _measure(case: Case, together: Together, seconds: float) -> dict[str, Any]:
+    """In about so many seconds, of which compiling is a part."""
+    began = time.monotonic()
     program = Program(case, jax.devices())
     lowered = program.lower()
     calls: dict[str, Call] = {}
@@ -81,7 +83,7 @@ def _measure(case: Case, together: Together) -> dict[str, Any]:
     results = {name: jax.block_until_ready(call(*arguments)) for name, call in calls.items()}
     equal = {name: _bits(results[name]) == _bits(results[APART]) for name in calls}
     del results
-    samples = _in_turn(calls, arguments, together)
+    samples = _in_turn(calls, arguments, together, seconds - together.largest(time.monotonic() - began))
     return {
         "samples": {name: samples[same_as[name]] for name in VARIANTS},
         "equal": {name: equal[same_as[name]] for name in VARIANTS},
@@ -94,8 +96,10 @@ def _bits(arrays: Sequence[jax.Array]) -> list[bytes]:
     return [np.asarray(shard.data).tobytes() for array in arrays for shard in array.addressable_shards]
 
 
-def _in_turn(calls: Mapping[str, Call], arguments: Sequence[jax.Array], together: Together) -> dict[str, list[Span]]:
-    """When each call began and ended, once a round, in an order drawn for the round."""
+def _in_turn(
+    calls: Mapping[str, Call], arguments: Sequence[jax.Array], together: Together, seconds: float
+) -> dict[str, list[Span]]:
+    """When each call began and ended, once a round, in an order drawn for the round; in about so many seconds."""
     names = list(calls)
     order = random.Random(0)  # the same on all processes
 
@@ -105,8 +109,11 @@ def _in_turn(calls: Mapping[str, Call], arguments: Sequence[jax.Array], together
         jax.block_until_ready(calls[name](*arguments))
         return start, time.monotonic()
 
-    once = together.largest(sum(end - start for start, end in map(sample, names)))
-    rounds = int(max(_ROUNDS[0], min(_ROUNDS[1], _TIMED / once)))
+    began = time.monotonic()
+    for name in names:
+        sample(name)
+    once = together.largest(time.monotonic() - began)
+    rounds = int(max(_ROUNDS[0], min(_ROUNDS[1], seconds / once)))
     samples: dict[str, list[Span]] = {name: [] for name in names}
     for _ in range(rounds):
         for name in order.sample(names, len(names)):
