@@ -141,3 +141,33 @@ def test_what_is_only_returned_arrives_in_calls_that_xla_runs_in_a_row(mesh, dty
     assert entry.count(" call(") == 3
     for got, wanted in zip(rewritten(*blocks), f(*blocks), strict=True):
         assert np.asarray(got).tobytes() == np.asarray(wanted).tobytes()
+
+
+@pytest.fixture(params=["shardy", "gspmd"])
+def partitioner(request):
+    held = jax.config.jax_use_shardy_partitioner
+    jax.config.update("jax_use_shardy_partitioner", request.param == "shardy")
+    yield
+    jax.config.update("jax_use_shardy_partitioner", held)
+
+
+@pytest.mark.usefixtures("partitioner")
+def test_what_xla_divides_along_other_axes_is_not_gathered_to_be_sent():
+    mesh = jax.make_mesh((4, 2), ("x", "y"), axis_types=(jax.sharding.AxisType.Auto,) * 2)
+    where = NamedSharding(mesh, PartitionSpec("x", "y"))
+    blocks = [jax.device_put(np.full((8, 4), number, np.float32), where) for number in range(9)]
+    pairs = [(number, (number + 1) % 4) for number in range(4)]
+    send = jax.shard_map(
+        lambda *shards: [jax.lax.ppermute(shard, "x", pairs) for shard in shards],
+        mesh=mesh,
+        in_specs=PartitionSpec("x"),
+        out_specs=PartitionSpec("x"),
+        axis_names={"x"},
+    )
+    lowered = jax.jit(send).lower(*blocks)
+    rewritten = compile(lowered, "merge-cross-host-transfers", Topology.parse("4x2"))
+    plain = lowered.compile()
+    assert {remark.code for remark in rewritten.result.remarks} == {"MCT016"}
+    assert rewritten.compiled.as_text().count(" all-gather(") == plain.as_text().count(" all-gather(")
+    for got, wanted in zip(rewritten(*blocks), plain(*blocks), strict=True):
+        assert got.sharding == wanted.sharding

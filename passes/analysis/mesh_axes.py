@@ -1,0 +1,115 @@
+"""Which axes of its mesh a computation is manual over, and which XLA may still divide its values along."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import sdy
+
+from hloverlap.passes.analysis.symbols import Symbols
+
+# How GSPMD enters a manual computation, with what its sharding is in one that is manual over all axes; and the name
+# that the axes of another one go by here, as GSPMD has none.
+_ENTERS = "SPMDFullToShardShape"
+_ALL_MANUAL = "{manual}"
+_UNNAMED = "(unnamed)"
+
+
+@dataclasses.dataclass(frozen=True)
+class _Place:
+    """manual: axes of the manual computations around an op. sizes: those of all their meshes, as (name, size)."""
+
+    manual: frozenset[str] = frozenset()
+    sizes: frozenset[tuple[str, int]] = frozenset()
+
+    def inside(self, outer: _Place) -> _Place:
+        return _Place(self.manual | outer.manual, self.sizes | outer.sizes)
+
+    @property
+    def free(self) -> frozenset[str]:
+        return frozenset(name for name, size in self.sizes if size > 1 and name not in self.manual)
+
+    @property
+    def is_manual(self) -> bool:
+        return bool(self.sizes) and self.manual.issuperset(name for name, _ in self.sizes)
+
+
+class MeshAxes:
+    """Of the ops of a module, in each of their executions: a function may be called from several places."""
+
+    def __init__(self, module: ir.Operation, symbols: Symbols) -> None:
+        self._symbols = symbols
+        self._meshes = {
+            str(ir.StringAttr(view.operation.attributes["sym_name"]).value): view.operation.attributes["mesh"]
+            for view in module.regions[0].blocks[0].operations
+            if view.operation.name == "sdy.mesh"
+        }
+        self._calls: dict[str, list[ir.Operation]] = {}
+        self._partly: set[str] = set()  # functions that GSPMD enters a partly manual computation in
+        for name, function in symbols.functions.items():
+            self._note(name, function)
+        self._functions: dict[str, frozenset[_Place]] = {}
+
+    def are_manual(self, op: ir.Operation) -> bool:
+        """Whether the op, in every execution, is in a computation that is manual over all axes of its mesh."""
+        return all(place.is_manual for place in self._places(op))
+
+    def free(self, op: ir.Operation) -> tuple[str, ...]:
+        """Axes, with more than one device, that a manual computation around the op leaves to XLA; sorted."""
+        return tuple(sorted({name for place in self._places(op) for name in place.free}))
+
+    def _note(self, name: str, function: ir.Operation) -> None:
+        def visit(op: ir.Operation) -> ir.WalkResult:
+            if (callee := self._symbols.callee(op)) is not None:
+                self._calls.setdefault(callee, []).append(op)
+            elif op.name == "stablehlo.custom_call" and _enters_partly(op):
+                self._partly.add(name)
+            return ir.WalkResult.ADVANCE
+
+        function.walk(visit)
+
+    def _places(self, op: ir.Operation) -> frozenset[_Place]:
+        """One for each way that leads to the op, as far as they differ."""
+        manual: set[str] = set()
+        sizes: set[tuple[str, int]] = set()
+        while op.name != "func.func":
+            if op.name == "sdy.manual_computation":
+                axes = sdy.ManualAxesAttr(op.attributes["manual_axes"])
+                manual.update(str(axes[number]).strip('"') for number in range(len(axes)))
+                sizes.update(self._mesh_of(op))
+            if op.parent is None:
+                return frozenset({_Place()})
+            op = op.parent.operation
+        place = _Place(frozenset(manual), frozenset(sizes))
+        outer = self._places_of(str(ir.StringAttr(op.attributes["sym_name"]).value))
+        return frozenset(place.inside(each) for each in outer)
+
+    def _places_of(self, name: str) -> frozenset[_Place]:
+        """Of a function's body."""
+        if name not in self._functions:
+            self._functions[name] = frozenset({_Place()})  # what a recursive function would find
+            found = {place for call in self._calls.get(name, []) for place in self._places(call)} or {_Place()}
+            if name in self._partly:
+                found = {place.inside(_Place(sizes=frozenset({(_UNNAMED, 2)}))) for place in found}
+            self._functions[name] = frozenset(found)
+        return self._functions[name]
+
+    def _mesh_of(self, computation: ir.Operation) -> Iterator[tuple[str, int]]:
+        for name in ("in_shardings", "out_shardings"):
+            shardings = sdy.TensorShardingPerValueAttr(computation.attributes[name]).shardings
+            for sharding in map(sdy.TensorShardingAttr, shardings):
+                if (mesh := self._mesh(sharding.mesh_or_ref)) is not None:
+                    yield from ((axis.name, axis.size) for axis in map(sdy.MeshAxisAttr, mesh.axes))
+
+    def _mesh(self, mesh_or_ref: ir.Attribute) -> sdy.MeshAttr | None:
+        if isinstance(mesh_or_ref, ir.FlatSymbolRefAttr):
+            return sdy.MeshAttr(self._meshes[mesh_or_ref.value]) if mesh_or_ref.value in self._meshes else None
+        return sdy.MeshAttr(mesh_or_ref)
+
+
+def _enters_partly(op: ir.Operation) -> bool:
+    if str(ir.StringAttr(op.attributes["call_target_name"]).value) != _ENTERS or "mhlo.sharding" not in op.attributes:
+        return False
+    return str(ir.StringAttr(op.attributes["mhlo.sharding"]).value) != _ALL_MANUAL
