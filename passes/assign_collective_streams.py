@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal
 
 from jaxlib.mlir import ir
@@ -14,6 +14,7 @@ from hloverlap.passes.analysis.collectives import KINDS, PERMUTE
 from hloverlap.passes.analysis.dataflow import Instance
 from hloverlap.passes.analysis.lanes import Lanes, Unit, place
 from hloverlap.passes.analysis.loops import executions
+from hloverlap.passes.analysis.mesh_axes import MeshAxes
 from hloverlap.passes.analysis.symbols import Symbols
 from hloverlap.passes.base import Pass, option
 from hloverlap.passes.context import Context, PassError
@@ -75,9 +76,10 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "3", comb
         kinds = KINDS if self.collectives == "all" else frozenset({PERMUTE})
         lanes = place(symbols, self.max_streams, own, kinds)
         joined = _left_to_combiner(lanes)
-        peer = _prefers_peer(lanes, context)
-        small = _too_small(lanes, context, peer)
-        streams = self._streams(lanes, joined | small)
+        sizes = _sizes(lanes, MeshAxes(op, symbols))
+        peer = _prefers_peer(sizes, context)
+        small = _too_small(sizes, context, peer)
+        streams = self._streams(lanes, joined | small.keys())
         wishes: dict[Instance, dict[ir.Operation, _Wish | None]] = {}
         paths = 0
         for unit in lanes.units:
@@ -136,7 +138,7 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "3", comb
         context: Context,
         lanes: Lanes,
         joined: frozenset[Unit],
-        small: frozenset[Unit],
+        small: Mapping[Unit, int],
         streams: dict[Unit, int],
     ) -> None:
         told: set[ir.Operation] = set()
@@ -152,7 +154,9 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "3", comb
                     text = f"Left as it is: too many paths lead to function '{function}'; run MLIR's 'inline' first."
                 if unit in small and unit.partner is not None:
                     code, statistic = "ACS008", ""
-                    text = f"Left as it is: {unit.bytes} bytes are too few for a stream to pay on {context.costs.name}."
+                    text = (
+                        f"Left as it is: {small[unit]} bytes are too few for a stream to pay on {context.costs.name}."
+                    )
                 if statistic:
                     self.count(context, statistic)
                 context.remark(code, text, member.op)
@@ -219,14 +223,19 @@ def _wants_company(unit: Unit) -> bool:
     return unit.crowds is not None and not unit.group
 
 
-def _too_small(lanes: Lanes, context: Context, peer: bool) -> frozenset[Unit]:
-    """Permutes that lose by a stream of their own on the target, where one was given and this was measured.
+def _sizes(lanes: Lanes, axes: MeshAxes) -> dict[Unit, int]:
+    """Bytes that a device sends at least: XLA may divide along axes that a computation is not manual over."""
+    return {unit: unit.bytes // max(axes.parts(member.op) for member in unit.members) for unit in lanes.units}
+
+
+def _too_small(sizes: Mapping[Unit, int], context: Context, peer: bool) -> dict[Unit, int]:
+    """Permutes that lose by a stream of their own on the target, where one was given and this was measured; and sizes.
 
     Inside a host streams do nothing without copies from device to device: permutes through NCCL run in turn.
     """
     least = context.target.stream_bytes if context.target else 0
     never = _knows_peer(context) and not peer
-    return frozenset(unit for unit in lanes.units if not unit.group and (never or unit.bytes < least))
+    return {unit: size for unit, size in sizes.items() if not unit.group and (never or size < least)}
 
 
 def _knows_peer(context: Context) -> bool:
@@ -235,11 +244,11 @@ def _knows_peer(context: Context) -> bool:
     return bool(target and target.peer and topology and len(set(topology.host)) == 1)
 
 
-def _prefers_peer(lanes: Lanes, context: Context) -> bool:
+def _prefers_peer(sizes: Mapping[Unit, int], context: Context) -> bool:
     """Whether copies from device to device pay."""
-    if context.target is None or not _knows_peer(context) or any(unit.group for unit in lanes.units):
+    if context.target is None or not _knows_peer(context) or any(unit.group for unit in sizes):
         return False
-    launches = [(unit.bytes, executions(unit.members[0].op, unit.members[0].instance)) for unit in lanes.units]
+    launches = [(size, executions(unit.members[0].op, unit.members[0].instance)) for unit, size in sizes.items()]
     return context.target.prefers_peer(launches)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+import re
 from collections.abc import Iterator
 
 from jaxlib.mlir import ir
@@ -10,10 +12,10 @@ from jaxlib.mlir.dialects import sdy
 
 from hloverlap.passes.analysis.symbols import Symbols
 
-# How GSPMD enters a manual computation, with what its sharding is in one that is manual over all axes; and the name
-# that the axes of another one go by here, as GSPMD has none.
+# How GSPMD enters a manual computation, with what its sharding is in one that is manual over some axes only; and the
+# name that the others go by here, as GSPMD has none.
 _ENTERS = "SPMDFullToShardShape"
-_ALL_MANUAL = "{manual}"
+_SHARDING = re.compile(r"\{devices=\[([\d,]+)\].*last_tile_dims=\{([\w, ]+)\}\}")
 _UNNAMED = "(unnamed)"
 
 
@@ -47,7 +49,7 @@ class MeshAxes:
             if view.operation.name == "sdy.mesh"
         }
         self._calls: dict[str, list[ir.Operation]] = {}
-        self._partly: set[str] = set()  # functions that GSPMD enters a partly manual computation in
+        self._partly: dict[str, int] = {}  # functions where GSPMD enters a partly manual computation, and its parts
         for name, function in symbols.functions.items():
             self._note(name, function)
         self._functions: dict[str, frozenset[_Place]] = {}
@@ -60,12 +62,16 @@ class MeshAxes:
         """Axes, with more than one device, that a manual computation around the op leaves to XLA; sorted."""
         return tuple(sorted({name for place in self._places(op) for name in place.free}))
 
+    def parts(self, op: ir.Operation) -> int:
+        """Into how many parts, at most, XLA may divide a value of the op along its free axes."""
+        return max(math.prod(size for axis, size in place.sizes if axis in place.free) for place in self._places(op))
+
     def _note(self, name: str, function: ir.Operation) -> None:
         def visit(op: ir.Operation) -> ir.WalkResult:
             if (callee := self._symbols.callee(op)) is not None:
                 self._calls.setdefault(callee, []).append(op)
-            elif op.name == "stablehlo.custom_call" and _enters_partly(op):
-                self._partly.add(name)
+            elif op.name == "stablehlo.custom_call" and (parts := _free_parts(op)) > 1:
+                self._partly[name] = max(parts, self._partly.get(name, 1))
             return ir.WalkResult.ADVANCE
 
         function.walk(visit)
@@ -92,7 +98,8 @@ class MeshAxes:
             self._functions[name] = frozenset({_Place()})  # what a recursive function would find
             found = {place for call in self._calls.get(name, []) for place in self._places(call)} or {_Place()}
             if name in self._partly:
-                found = {place.inside(_Place(sizes=frozenset({(_UNNAMED, 2)}))) for place in found}
+                left = _Place(sizes=frozenset({(_UNNAMED, self._partly[name])}))
+                found = {place.inside(left) for place in found}
             self._functions[name] = frozenset(found)
         return self._functions[name]
 
@@ -109,7 +116,14 @@ class MeshAxes:
         return sdy.MeshAttr(mesh_or_ref)
 
 
-def _enters_partly(op: ir.Operation) -> bool:
+def _free_parts(op: ir.Operation) -> int:
+    """Into how many parts GSPMD may divide what enters a manual computation by this op; 1 by another one."""
     if str(ir.StringAttr(op.attributes["call_target_name"]).value) != _ENTERS or "mhlo.sharding" not in op.attributes:
-        return False
-    return str(ir.StringAttr(op.attributes["mhlo.sharding"]).value) != _ALL_MANUAL
+        return 1
+    match = _SHARDING.match(str(ir.StringAttr(op.attributes["mhlo.sharding"]).value))
+    if match is None:
+        return 1
+    counts = [int(count) for count in match[1].split(",")]
+    kinds = [kind.strip() for kind in match[2].split(",")]
+    manual = [count for count, kind in zip(counts[-len(kinds) :], kinds, strict=True) if kind == "manual"]
+    return math.prod(counts) // math.prod(manual)

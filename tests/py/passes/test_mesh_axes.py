@@ -22,6 +22,11 @@ def manual(axes: str, argument: str, body: str) -> str:
 
 def axes_of(main: str, rest: str = "") -> tuple[bool, tuple[str, ...]]:
     """What is said of the one negate in a module."""
+    return said_of(main, rest)[:2]
+
+
+def said_of(main: str, rest: str = "") -> tuple[bool, tuple[str, ...], int]:
+    """The same, with the parts."""
     text = f"""module attributes {{mhlo.num_partitions = 8 : i32}} {{
       sdy.mesh @mesh = <["x"=2, "y"=4, "z"=1]>
       func.func public @main(%a: {T}) -> {T} {{ {main} return %r : {T} }}
@@ -38,7 +43,7 @@ def axes_of(main: str, rest: str = "") -> tuple[bool, tuple[str, ...]]:
         module.operation.walk(visit)
         (op,) = found
         axes = MeshAxes(module.operation, Symbols(module.operation))
-        return axes.are_manual(op), axes.free(op)
+        return axes.are_manual(op), axes.free(op), axes.parts(op)
 
 
 def function(body: str, name: str = "f") -> str:
@@ -77,3 +82,24 @@ def test_a_function_called_from_two_places_has_what_is_free_in_either() -> None:
 def test_a_recursive_function_ends() -> None:
     body = f"%c = func.call @f(%a) : ({T}) -> {T}\n {NEGATE}"
     assert axes_of("%r = " + manual("x", "%a", CALL), function(body)) == (False, ("y",))
+
+
+@pytest.mark.parametrize(("axes", "parts"), [("xyz", 1), ("xy", 1), ("x", 4), ("y", 2), ("z", 8)])
+def test_parts_are_the_devices_along_what_is_free(axes: str, parts: int) -> None:
+    assert said_of("%r = " + manual(axes, "%a", f"%b = stablehlo.negate %i : {T}"))[2] == parts
+
+
+@pytest.mark.parametrize(
+    ("sharding", "parts"),
+    [
+        ("{manual}", 1),
+        ("{devices=[2,4]<=[8] last_tile_dims={manual, replicated}}", 4),
+        ("{devices=[1,1,4,2]<=[8] last_tile_dims={manual, replicated}}", 2),
+        ("{devices=[2,1,4]<=[8] last_tile_dims={manual}}", 2),
+        ("{devices=[1,8,1]<=[8] last_tile_dims={manual, replicated}}", 1),
+    ],
+)
+def test_gspmd_says_it_of_what_enters(sharding: str, parts: int) -> None:
+    enter = f'%b = stablehlo.custom_call @SPMDFullToShardShape(%a) {{mhlo.sharding = "{sharding}"}} : ({T}) -> {T}'
+    said = said_of(f"{enter}\n %r = func.call @f(%b) : ({T}) -> {T}", function(NEGATE))
+    assert said == (False, ("(unnamed)",) if parts > 1 else (), parts)
