@@ -35,7 +35,7 @@ def objection(way: str, part: Sequence[Collective], context: Context) -> tuple[s
         if not crosses:
             return "MCT010", "inside a host streams serve better than a group"
     if way == "concat" and len({fact.dtypes for fact in part}) > 1 and not crosses:
-        return "MCT014", "inside a host, packing several types costs more kernels than it saves"
+        return "MCT014", "inside a host, packing several types takes longer than the launches that it saves"
     merged, apart = estimate(way, part, context)
     if merged > WORTH * apart:
         now = "as XLA joins them" if target.joins_equal_pairs else "apart"
