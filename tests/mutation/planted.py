@@ -86,15 +86,14 @@ PLANTED = (
     ),
     Planted(
         "passes/grouping.py",
-        "member.results[0].replace_all_uses_with(call.operation.results[number])",
-        "member.results[0].replace_all_uses_with(call.operation.results[-1 - number])",
+        "for member, value in zip(members, call.results, strict=True):",
+        "for member, value in zip(members, list(call.results)[::-1], strict=True):",
         "users get another member's result",
     ),
     Planted(
         "passes/grouping.py",
-        "member.operands[0] = block.arguments[number]",
-        "member.operands[0] = block.arguments[0] if block.arguments[0].type == member.operands[0].type "
-        "else block.arguments[number]",
+        "copies[-1].operands[0] = argument",
+        "copies[-1].operands[0] = arguments[0] if arguments[0].type == argument.type else argument",
         "a member sends another member's operand",
     ),
     Planted(

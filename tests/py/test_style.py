@@ -1,9 +1,10 @@
-"""The sources are typed, linted and formatted, as the tools that pyproject.toml configures see it."""
+"""The sources are typed, linted and formatted, as pyproject.toml configures the tools; planted bugs have a place."""
 
 from __future__ import annotations
 
 import os
 import pathlib
+import runpy
 import subprocess
 import sys
 
@@ -38,3 +39,9 @@ def test_ruff_finds_nothing() -> None:
 
 def test_everything_is_formatted() -> None:
     _run("ruff", "format", "--no-cache", "--check", ".")
+
+
+def test_every_planted_bug_has_its_place() -> None:
+    planted = runpy.run_path(str(REPOSITORY / "tests" / "mutation" / "planted.py"))["PLANTED"]
+    found = {bug.old: (REPOSITORY / bug.file).read_text(encoding="utf-8").count(bug.old) for bug in planted}
+    assert set(found.values()) == {1}, {old: count for old, count in found.items() if count != 1}
