@@ -11,7 +11,7 @@ from jaxlib.mlir.dialects import stablehlo
 from hloverlap.passes import frontend_attributes, outlining
 from hloverlap.passes.analysis.symbols import Symbols
 from hloverlap.passes.frontend_attributes import INLINEABLE
-from hloverlap.passes.packing import pack, unpack
+from hloverlap.passes.packing import Layout, pack
 
 # What ends a block, and what XLA makes no loop of.
 _ENDS = frozenset({"func.return", "stablehlo.return", "sdy.return"})
@@ -25,7 +25,7 @@ def concatenate(members: Sequence[ir.Operation], symbols: Symbols, row: int) -> 
     to keep; 0 where that is of no use (see `Target.row`). XLA joins the unpacking of the others with what uses them.
     """
     first, last = members[0], members[-1]
-    types = [member.results[0].type for member in members]
+    layout = Layout([member.results[0].type for member in members])
     location = ir.Location.fused([member.location for member in members], context=last.context)
     rows = _rows(members, row)
     in_rows = {number for numbers in rows for number in numbers}
@@ -39,9 +39,9 @@ def concatenate(members: Sequence[ir.Operation], symbols: Symbols, row: int) -> 
         for name in frontend_attributes.names(first):
             if name not in merged.attributes:
                 merged.attributes[name] = first.attributes[name]
-        values = dict(zip(others, _unpack(merged.results, types, others), strict=True))
+        values = dict(zip(others, layout.unpack(merged.results[0], others), strict=True))
         for numbers in rows:
-            build = functools.partial(_unpack, types=types, numbers=numbers)
+            build = functools.partial(_unpack, layout=layout, numbers=numbers)
             call = outlining.call("unpack", merged.results, build, symbols, last, location)
             frontend_attributes.update(call, {INLINEABLE: "false"})
             values.update(zip(numbers, call.results, strict=True))
@@ -51,8 +51,8 @@ def concatenate(members: Sequence[ir.Operation], symbols: Symbols, row: int) -> 
     return merged
 
 
-def _unpack(packed: Sequence[ir.Value], types: Sequence[ir.Type], numbers: Sequence[int]) -> list[ir.Value]:
-    return unpack(packed[0], types, numbers)
+def _unpack(packed: Sequence[ir.Value], layout: Layout, numbers: Sequence[int]) -> list[ir.Value]:
+    return layout.unpack(packed[0], numbers)
 
 
 def _rows(members: Sequence[ir.Operation], row: int) -> list[list[int]]:

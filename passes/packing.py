@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Container, Sequence
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
@@ -38,25 +39,49 @@ def pack(values: Sequence[ir.Value]) -> ir.Value:
     return joined([_to_units(run, unit) for run in runs.values()])
 
 
-def unpack(flat: ir.Value, types: Sequence[ir.Type], wanted: Container[int] | None = None) -> list[ir.Value]:
-    """The values of these types that `pack` made `flat` of, or those of the wanted numbers, in order."""
-    unit = _unit(types)
-    parts_of = [_part_types(value_type) for value_type in types]
-    owners = [number for number, parts in enumerate(parts_of) for _ in parts]
-    part_types = [part for parts in parts_of for part in parts]
-    values: dict[int, list[ir.Value]] = {}
-    offset = 0
-    for element, numbers in _runs(part_types).items():
-        stored = _stored(element)
-        starts = [0, *itertools.accumulate(_size(part_types[number]) for number in numbers)]
-        units = starts.pop() * bits_of(stored) // bits_of(unit)
-        chosen = [(n, start) for n, start in zip(numbers, starts, strict=True) if wanted is None or owners[n] in wanted]
-        run = sliced(flat, offset, units) if chosen else flat
-        for number, start in chosen:
-            piece = _from_units(run, stored, start, _size(part_types[number]))
-            values.setdefault(owners[number], []).append(_shaped(piece, part_types[number]))
-        offset += units
-    return [_whole(values[number]) for number in sorted(values)]
+class Layout:
+    """Where `pack` puts values of these types, to take some of them out at a time."""
+
+    def __init__(self, types: Sequence[ir.Type]) -> None:
+        self._places: list[list[_Place]] = [[] for _ in types]
+        parts = [(number, part) for number, value_type in enumerate(types) for part in _part_types(value_type)]
+        part_types = [part for _, part in parts]
+        unit = bits_of(_unit(types))
+        offset = 0
+        for element, numbers in _runs(part_types).items():
+            stored = _stored(element)
+            starts = [0, *itertools.accumulate(_size(part_types[number]) for number in numbers)]
+            units = starts.pop() * bits_of(stored) // unit
+            for number, start in zip(numbers, starts, strict=True):
+                owner, part = parts[number]
+                self._places[owner].append(_Place(part, stored, offset, units, start))
+            offset += units
+
+    def unpack(self, flat: ir.Value, numbers: Iterable[int]) -> list[ir.Value]:
+        """The values of these numbers, of what `pack` made. Builds at the current insertion point."""
+        runs: dict[tuple[int, int], ir.Value] = {}
+        values = []
+        for number in numbers:
+            parts = []
+            for place in self._places[number]:
+                where = place.offset, place.units
+                if where not in runs:
+                    runs[where] = sliced(flat, *where)
+                piece = _from_units(runs[where], place.stored, place.start, _size(place.part))
+                parts.append(_shaped(piece, place.part))
+            values.append(_whole(parts))
+        return values
+
+
+class _Place(NamedTuple):
+    """A part of a value begins at element `start` of the run that fills `units` units of the flat tensor from
+    `offset` on. part: its type. stored: the element type of the run."""
+
+    part: ir.RankedTensorType
+    stored: ir.Type
+    offset: int
+    units: int
+    start: int
 
 
 def _unit(types: Sequence[ir.Type]) -> ir.Type:

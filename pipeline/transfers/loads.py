@@ -97,7 +97,8 @@ class Bundle:
         self.members = members
         self._paths = [paths[number] for number in members]
         self._shapes = [_shard_shape(path) for path in self._paths]
-        self._length = sum(map(math.prod, self._shapes))
+        self._ends = list(itertools.accumulate(map(math.prod, self._shapes), initial=0))
+        self._length = self._ends[-1]
         self._dtype = self._paths[0].dtype
         self._carried = program.carried_dtype(self._dtype)
         source, target = (_stacked(side) for side in self._paths[0].sides)
@@ -136,8 +137,7 @@ class Bundle:
         return in_rows(self._some, shard, len(self._shapes), row_of(device))
 
     def _some(self, shard: jax.Array, numbers: Sequence[int]) -> list[jax.Array]:
-        ends = list(itertools.accumulate(map(math.prod, self._shapes), initial=0))
-        pieces = [jax.lax.slice(shard, [ends[number]], [ends[number + 1]]) for number in numbers]
+        pieces = [jax.lax.slice(shard, [self._ends[number]], [self._ends[number + 1]]) for number in numbers]
         return [
             program.uncarried(piece.reshape(self._shapes[number]), self._dtype)
             for number, piece in zip(numbers, pieces, strict=True)

@@ -32,8 +32,8 @@ PLANTED = (
     ),
     Planted(
         "passes/packing.py",
-        "_from_units(run, stored, start, _size(part_types[number]))",
-        "_from_units(run, stored, 0 if number % 2 else start, _size(part_types[number]))",
+        "_from_units(runs[where], place.stored, place.start, _size(place.part))",
+        "_from_units(runs[where], place.stored, 0 if number % 2 else place.start, _size(place.part))",
         "two values of one type come out of the same bits",
     ),
     Planted(

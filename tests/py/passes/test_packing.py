@@ -62,7 +62,7 @@ def there_and_back(chosen: list[str], through_packing: bool) -> str:
             with ir.InsertionPoint(block):
                 values = list(block.arguments)
                 if through_packing:
-                    values = packing.unpack(packing.pack(values), parsed)
+                    values = packing.Layout(parsed).unpack(packing.pack(values), range(len(parsed)))
                 func.ReturnOp(values)
         assert module.operation.verify()
         return str(module)
