@@ -9,17 +9,17 @@ from typing import ClassVar, Literal
 
 from jaxlib.mlir import ir
 
-from hloverlap.passes import stream_annotations
+from hloverlap.passes.analysis import stream_annotations
 from hloverlap.passes.analysis.collectives import KINDS, PERMUTE
+from hloverlap.passes.analysis.concurrency import Lanes, Unit, place
 from hloverlap.passes.analysis.dataflow import Instance
-from hloverlap.passes.analysis.lanes import Lanes, Unit, place
 from hloverlap.passes.analysis.loops import executions
 from hloverlap.passes.analysis.mesh_axes import MeshAxes
-from hloverlap.passes.analysis.symbols import Symbols
 from hloverlap.passes.base import Pass, option
+from hloverlap.passes.building.specialization import specialize
 from hloverlap.passes.context import Context, PassError
-from hloverlap.passes.locations import describe
-from hloverlap.passes.specialization import specialize
+from hloverlap.passes.mlir.locations import describe
+from hloverlap.passes.mlir.symbols import Symbols
 
 # More collectives in flight than this and XLA's scheduler serializes them, or makes one synchronous; its default is 1.
 OVERLAP_LIMIT = "xla_gpu_experimental_parallel_collective_overlap_limit"

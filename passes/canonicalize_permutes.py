@@ -8,13 +8,13 @@ from typing import ClassVar
 import numpy as np
 from jaxlib.mlir import ir
 
-from hloverlap.passes import stream_annotations
+from hloverlap.passes.analysis import stream_annotations
 from hloverlap.passes.analysis.collectives import PERMUTE, device_count, mode_of, pairs_of
 from hloverlap.passes.analysis.effects import Effects
-from hloverlap.passes.analysis.symbols import Symbols
 from hloverlap.passes.base import Pass
 from hloverlap.passes.context import Context
-from hloverlap.passes.locations import describe
+from hloverlap.passes.mlir.locations import describe
+from hloverlap.passes.mlir.symbols import Symbols
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,14 +9,14 @@ from typing import ClassVar
 import numpy as np
 from jaxlib.mlir import ir
 
-from hloverlap.passes import stream_annotations
+from hloverlap.passes.analysis import stream_annotations
 from hloverlap.passes.analysis.collectives import PERMUTE, mode_of, pairs_of
 from hloverlap.passes.analysis.permutes import compose, segments_with_permutes
-from hloverlap.passes.analysis.readiness import Segment
-from hloverlap.passes.analysis.symbols import Symbols
+from hloverlap.passes.analysis.segments import Segment
 from hloverlap.passes.base import Pass
 from hloverlap.passes.context import Context
-from hloverlap.passes.locations import describe
+from hloverlap.passes.mlir.locations import describe
+from hloverlap.passes.mlir.symbols import Symbols
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from jaxlib.mlir import ir
 
 from hloverlap.passes.analysis.cost import DEFAULT, Target
-from hloverlap.passes.locations import source_of
-from hloverlap.passes.topology import Topology
+from hloverlap.passes.machine.topology import Topology
+from hloverlap.passes.mlir.locations import source_of
 
 CompileOption = int | bool | str
 

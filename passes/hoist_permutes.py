@@ -9,14 +9,15 @@ from typing import ClassVar
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
-from hloverlap.passes import frontend_attributes, stream_annotations
+from hloverlap.passes.analysis import stream_annotations
 from hloverlap.passes.analysis.collectives import PERMUTE, bits_of, bytes_of, element_of, has_static_shape
 from hloverlap.passes.analysis.permutes import segments_with_permutes
-from hloverlap.passes.analysis.readiness import Segment
-from hloverlap.passes.analysis.symbols import Symbols
+from hloverlap.passes.analysis.segments import Segment
 from hloverlap.passes.base import Pass, option
-from hloverlap.passes.by_device import can_be_zero
+from hloverlap.passes.building.device_select import can_be_zero
 from hloverlap.passes.context import Context
+from hloverlap.passes.mlir import frontend_attributes
+from hloverlap.passes.mlir.symbols import Symbols
 
 _CONVERT = "stablehlo.convert"
 

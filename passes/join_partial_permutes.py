@@ -10,16 +10,17 @@ import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
-from hloverlap.passes import by_device, stream_annotations
+from hloverlap.passes.analysis import stream_annotations
 from hloverlap.passes.analysis.collectives import PERMUTE, Collective
 from hloverlap.passes.analysis.device_ids import DeviceIds
 from hloverlap.passes.analysis.permutes import are_disjoint, segments_with_permutes
-from hloverlap.passes.analysis.readiness import Segment, reorder
-from hloverlap.passes.analysis.symbols import Symbols
+from hloverlap.passes.analysis.segments import Segment, reorder
 from hloverlap.passes.base import Pass
+from hloverlap.passes.building import device_select
 from hloverlap.passes.context import Context
-from hloverlap.passes.locations import describe
-from hloverlap.passes.merging_gain import WORTH
+from hloverlap.passes.merging.gain import WORTH
+from hloverlap.passes.mlir.locations import describe
+from hloverlap.passes.mlir.symbols import Symbols
 
 # What a select moves, in bytes read and written once each, for a byte of its result. Only those before the permute
 # count: XLA fuses those after it with what uses them. Two permutes of two H200s in one host, with an add each, took
@@ -118,7 +119,7 @@ class _Joiner:
         value_type = fact.op.operands[0].type
         if carried := stream_annotations.carried(fact.op):
             return "JPP003", f"it carries the attribute {carried[0][0]}"
-        if not by_device.can_select(value_type) or not by_device.can_be_zero(value_type):
+        if not device_select.can_select(value_type) or not device_select.can_be_zero(value_type):
             return "JPP004", f"no select of a {value_type} is known to keep every bit"
         if objection := self._ids.objection(fact.op, fact.mode, fact.pairs):
             return "JPP005", objection
@@ -164,7 +165,7 @@ class _Joiner:
         with location, ir.InsertionPoint(last):
             (sent, _), *more = sources.items()
             for operand, ids in more:
-                sent = by_device.select(by_device.is_one_of(ids, mode, count), operand, sent)
+                sent = device_select.select(device_select.is_one_of(ids, mode, count), operand, sent)
             permute = stablehlo.CollectivePermuteOp(
                 sent,
                 np.array(sorted(pair for fact in part for pair in fact.pairs), dtype=np.int64),
@@ -172,8 +173,8 @@ class _Joiner:
             ).operation
             for fact in part:
                 targets = [target for _, target in fact.pairs]
-                condition = by_device.is_one_of(targets, mode, count)
-                value = by_device.select_or_zeros(condition, permute.results[0])
+                condition = device_select.is_one_of(targets, mode, count)
+                value = device_select.select_or_zeros(condition, permute.results[0])
                 fact.op.results[0].replace_all_uses_with(value)
         for fact in part:
             fact.op.erase()

@@ -11,11 +11,11 @@ from jaxlib.mlir import ir
 
 from hloverlap.passes.analysis.collectives import KINDS, bytes_of, has_static_shape, is_group_call
 from hloverlap.passes.analysis.permutes import blocks_with, grouped_functions
-from hloverlap.passes.analysis.readiness import Segment
-from hloverlap.passes.analysis.symbols import Symbols
+from hloverlap.passes.analysis.segments import Segment
 from hloverlap.passes.base import Pass
 from hloverlap.passes.context import Context
-from hloverlap.passes.locations import describe
+from hloverlap.passes.mlir.locations import describe
+from hloverlap.passes.mlir.symbols import Symbols
 
 DOT = "stablehlo.dot_general"
 

@@ -9,14 +9,14 @@ from typing import ClassVar
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
-from hloverlap.passes import frontend_attributes
 from hloverlap.passes.analysis.collectives import has_static_shape, pairs_of
 from hloverlap.passes.analysis.effects import Effects
 from hloverlap.passes.analysis.permutes import grouped_functions
-from hloverlap.passes.analysis.symbols import Symbols
 from hloverlap.passes.base import Pass
 from hloverlap.passes.context import Context
-from hloverlap.passes.locations import describe
+from hloverlap.passes.mlir import frontend_attributes
+from hloverlap.passes.mlir.locations import describe
+from hloverlap.passes.mlir.symbols import Symbols
 
 _TOKEN = "stablehlo.create_token"
 _SEND = "stablehlo.send"

@@ -8,19 +8,20 @@ from typing import ClassVar, Literal
 
 from jaxlib.mlir import ir
 
-from hloverlap.passes import merging_gain, stream_annotations
+from hloverlap.passes.analysis import stream_annotations
 from hloverlap.passes.analysis.collectives import PERMUTE, Collective, device_count, has_static_shape
 from hloverlap.passes.analysis.effects import Effects
 from hloverlap.passes.analysis.mesh_axes import MeshAxes
 from hloverlap.passes.analysis.permutes import grouped_functions
-from hloverlap.passes.analysis.readiness import Segment, reorder, segments
-from hloverlap.passes.analysis.symbols import Symbols
+from hloverlap.passes.analysis.segments import Segment, reorder, segments
 from hloverlap.passes.base import Pass, option
-from hloverlap.passes.concatenating import concatenate
+from hloverlap.passes.building.concatenation import concatenate
+from hloverlap.passes.building.grouping import group
+from hloverlap.passes.building.packing import can_pack
 from hloverlap.passes.context import Context, PassError
-from hloverlap.passes.grouping import group
-from hloverlap.passes.locations import describe
-from hloverlap.passes.packing import can_pack
+from hloverlap.passes.merging import gain as merging_gain
+from hloverlap.passes.mlir.locations import describe
+from hloverlap.passes.mlir.symbols import Symbols
 
 # Reasons that say more than what another way of merging finds after them: a cycle, an estimate, a measurement.
 _TELLING = ("MCT006", "MCT011", "MCT014", "MCT016")

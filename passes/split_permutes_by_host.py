@@ -10,14 +10,15 @@ import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
-from hloverlap.passes import by_device, stream_annotations
+from hloverlap.passes.analysis import stream_annotations
 from hloverlap.passes.analysis.collectives import PERMUTE, Collective
 from hloverlap.passes.analysis.device_ids import DeviceIds
 from hloverlap.passes.analysis.permutes import segments_with_permutes
-from hloverlap.passes.analysis.symbols import Symbols
 from hloverlap.passes.base import Pass, option
+from hloverlap.passes.building import device_select
 from hloverlap.passes.context import Context, PassError
-from hloverlap.passes.topology import Pair, Topology
+from hloverlap.passes.machine.topology import Pair, Topology
+from hloverlap.passes.mlir.symbols import Symbols
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,7 +82,7 @@ after:  %b = "stablehlo.collective_permute"(%x) <{… [[0, 1], [2, 3]] …}>
         value_type = fact.op.operands[0].type
         if carried := stream_annotations.carried(fact.op):
             return "SPH003", f"it carries the attribute {carried[0][0]}"
-        if not by_device.can_select(value_type):
+        if not device_select.can_select(value_type):
             return "SPH004", f"no select of a {value_type} is known to keep every bit"
         if fact.bytes < self.min_bytes:
             return "SPH002", f"a device sends {fact.bytes} bytes, fewer than min-bytes={self.min_bytes}"
@@ -98,9 +99,9 @@ def _split(fact: Collective, staying: Sequence[Pair], crossing: Sequence[Pair], 
             stablehlo.CollectivePermuteOp(operand, np.array(pairs, dtype=np.int64), channel_handle=channel).operation
             for pairs in (staying, crossing)
         )
-        is_crossing = by_device.is_one_of([target for _, target in crossing], fact.mode, count)
+        is_crossing = device_select.is_one_of([target for _, target in crossing], fact.mode, count)
         # A device that is no target of either gets the zeros of the one inside.
-        value = by_device.select(is_crossing, between.results[0], inside.results[0])
+        value = device_select.select(is_crossing, between.results[0], inside.results[0])
     fact.op.results[0].replace_all_uses_with(value)
     fact.op.erase()
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from jaxlib.mlir import ir
 
-from hloverlap.passes import stream_annotations
+from hloverlap.passes.analysis import stream_annotations
 from hloverlap.passes.base import Pass
 from hloverlap.passes.context import Context
 

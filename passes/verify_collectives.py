@@ -7,10 +7,10 @@ from typing import ClassVar
 
 from jaxlib.mlir import ir
 
-from hloverlap.passes import annotation_checks, branch_checks, flight_checks, pair_checks
-from hloverlap.passes.analysis.symbols import Symbols
 from hloverlap.passes.base import Pass
+from hloverlap.passes.checks import annotation_checks, branch_checks, flight_checks, pair_checks
 from hloverlap.passes.context import Context
+from hloverlap.passes.mlir.symbols import Symbols
 
 _CHECKS = (annotation_checks.check, pair_checks.check, flight_checks.check, branch_checks.check)
 

@@ -8,34 +8,34 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hloverlap.pipeline.compiling import compile
-    from hloverlap.pipeline.errors import PassFailedError, PipelineError, PipelineTextError
+    from hloverlap.passes.errors import PassFailedError, PipelineError, PipelineTextError
+    from hloverlap.pipeline.execution.running import Result, run
     from hloverlap.pipeline.formats.reading import ReadError
-    from hloverlap.pipeline.jitting.compilation import PipelineWarning
-    from hloverlap.pipeline.jitting.interface import enabled, install, jit, uninstall
-    from hloverlap.pipeline.jitting.records import Entry, PartitionerPermutes, Record, clear_records, records
-    from hloverlap.pipeline.running import Result, run
-    from hloverlap.pipeline.transfers.placing import device_put
+    from hloverlap.pipeline.jax_jit.compilation import PipelineWarning
+    from hloverlap.pipeline.jax_jit.compiling import compile
+    from hloverlap.pipeline.jax_jit.interface import enabled, install, jit, uninstall
+    from hloverlap.pipeline.jax_jit.records import Entry, PartitionerPermutes, Record, clear_records, records
+    from hloverlap.pipeline.transfers.device_put import device_put
 
 _HOME = {
-    "Entry": "jitting.records",
-    "PartitionerPermutes": "jitting.records",
-    "PassFailedError": "errors",
-    "PipelineError": "errors",
-    "PipelineTextError": "errors",
-    "PipelineWarning": "jitting.compilation",
-    "ReadError": "formats.reading",
-    "Record": "jitting.records",
-    "Result": "running",
-    "clear_records": "jitting.records",
-    "compile": "compiling",
-    "device_put": "transfers.placing",
-    "enabled": "jitting.interface",
-    "install": "jitting.interface",
-    "jit": "jitting.interface",
-    "records": "jitting.records",
-    "run": "running",
-    "uninstall": "jitting.interface",
+    "Entry": "hloverlap.pipeline.jax_jit.records",
+    "PartitionerPermutes": "hloverlap.pipeline.jax_jit.records",
+    "PassFailedError": "hloverlap.passes.errors",
+    "PipelineError": "hloverlap.passes.errors",
+    "PipelineTextError": "hloverlap.passes.errors",
+    "PipelineWarning": "hloverlap.pipeline.jax_jit.compilation",
+    "ReadError": "hloverlap.pipeline.formats.reading",
+    "Record": "hloverlap.pipeline.jax_jit.records",
+    "Result": "hloverlap.pipeline.execution.running",
+    "clear_records": "hloverlap.pipeline.jax_jit.records",
+    "compile": "hloverlap.pipeline.jax_jit.compiling",
+    "device_put": "hloverlap.pipeline.transfers.device_put",
+    "enabled": "hloverlap.pipeline.jax_jit.interface",
+    "install": "hloverlap.pipeline.jax_jit.interface",
+    "jit": "hloverlap.pipeline.jax_jit.interface",
+    "records": "hloverlap.pipeline.jax_jit.records",
+    "run": "hloverlap.pipeline.execution.running",
+    "uninstall": "hloverlap.pipeline.jax_jit.interface",
 }
 
 __all__ = [
@@ -65,7 +65,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib
 
-    found = globals()[name] = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
+    found = globals()[name] = getattr(importlib.import_module(_HOME[name]), name)
     return found
 
 

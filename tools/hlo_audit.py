@@ -53,10 +53,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _main(given: argparse.Namespace) -> int:
+    from hloverlap.passes.errors import PipelineError
     from hloverlap.pipeline.audit import UnavailableError
-    from hloverlap.pipeline.errors import PipelineError
     from hloverlap.pipeline.formats.reading import ReadError
-    from hloverlap.tools.auditing import run
+    from hloverlap.tools.audit.command import run
 
     try:
         return run(given)

@@ -6,8 +6,8 @@ import os
 import sys
 from collections.abc import Sequence
 
-from hloverlap.tools import arguments
-from hloverlap.tools.arguments import Arguments, UsageError
+from hloverlap.tools.opt import arguments
+from hloverlap.tools.opt.arguments import Arguments, UsageError
 
 FAILURE = 1
 
@@ -38,14 +38,14 @@ def _main(given: Arguments) -> int:
         print(versions())
         return 0
     if given.on("list-passes"):
-        from hloverlap.tools import pass_listing
+        from hloverlap.tools.opt import pass_listing
 
         pass_listing.show()
         return 0
-    from hloverlap.pipeline.errors import PipelineError
+    from hloverlap.passes.errors import PipelineError
     from hloverlap.pipeline.formats.reading import ReadError
     from hloverlap.pipeline.formats.writing import WriteError
-    from hloverlap.tools.optimizing import Optimizer
+    from hloverlap.tools.opt.optimizer import Optimizer
 
     try:
         return Optimizer(given).run()

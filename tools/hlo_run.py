@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
-    from hloverlap.pipeline.jitting.late import State
+    from hloverlap.pipeline.jax_jit.import_hook import State
 
 FAILURE = 1
 DEFAULT_PIPELINE = "overlap"
@@ -39,8 +39,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     given = _parse(sys.argv[1:] if argv is None else argv)
     # jaxlib must not be loaded in this process before the program does it: see `late`.
-    from hloverlap.pipeline.jitting import late
-    from hloverlap.tools import as_main
+    from hloverlap.pipeline.jax_jit import import_hook
+    from hloverlap.tools.run import as_main
 
     try:
         program = as_main.module(given.program) if given.module else as_main.script(given.program)
@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(str(error))
     if refusal := _refusal(given.pass_pipeline, given.topology):
         return _fail(refusal)
-    state = late.install_with_jax(
+    state = import_hook.install_with_jax(
         pipeline=given.pass_pipeline,
         topology=given.topology,
         functions=given.functions,
@@ -71,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _refusal(pipeline: str, topology: str | None) -> str:
     """What hlo-opt has against the pipeline or the topology, "" for nothing; asked of a process of its own."""
-    from hloverlap.passes.topology import Topology
+    from hloverlap.passes.machine.topology import Topology
 
     try:
         if topology is not None:
@@ -90,9 +90,9 @@ def _refusal(pipeline: str, topology: str | None) -> str:
 
 def _finish(form: str, path: str | None, state: State) -> None:
     """The last that this process does."""
-    from hloverlap.tools import run_summary
+    from hloverlap.tools.run import summary
 
-    run_summary.show(form, path, state)
+    summary.show(form, path, state)
     if state.interrupted:
         # Python ends by the signal then, but forgets that when it runs more code at exit, as here.
         sys.stdout.flush()

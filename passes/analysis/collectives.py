@@ -8,8 +8,8 @@ from typing import Any, cast
 
 from jaxlib.mlir import ir
 
-from hloverlap.passes import frontend_attributes
-from hloverlap.passes.topology import Pair
+from hloverlap.passes.machine.topology import Pair
+from hloverlap.passes.mlir import frontend_attributes
 
 PERMUTE = "stablehlo.collective_permute"
 KINDS = frozenset(

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hloverlap.passes.analysis.collectives import Collective
-from hloverlap.passes.topology import Topology
+from hloverlap.passes.machine.topology import Topology
 
 
 @dataclasses.dataclass(frozen=True)

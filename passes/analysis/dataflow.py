@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 from jaxlib.mlir import ir
 
 from hloverlap.passes.analysis.collectives import KINDS, is_group_call
-from hloverlap.passes.analysis.symbols import Symbols
+from hloverlap.passes.mlir.symbols import Symbols
 
 Fact = TypeVar("Fact")
 

@@ -8,8 +8,8 @@ from jaxlib.mlir import ir
 
 from hloverlap.passes.analysis.collectives import device_count
 from hloverlap.passes.analysis.mesh_axes import MeshAxes
-from hloverlap.passes.analysis.symbols import Symbols
-from hloverlap.passes.topology import Pair
+from hloverlap.passes.machine.topology import Pair
+from hloverlap.passes.mlir.symbols import Symbols
 
 
 class DeviceIds:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jaxlib.mlir import ir
 
-from hloverlap.passes.analysis.symbols import Symbols
+from hloverlap.passes.mlir.symbols import Symbols
 
 _IDS = frozenset({"stablehlo.partition_id", "stablehlo.replica_id"})
 # What makes values of many devices one; with one group it is the same on all.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jaxlib.mlir import ir
 
-from hloverlap.passes.analysis.symbols import Symbols
+from hloverlap.passes.mlir.symbols import Symbols
 
 _ORDERED = frozenset(
     {

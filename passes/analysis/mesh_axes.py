@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy
 
-from hloverlap.passes.analysis.symbols import Symbols
+from hloverlap.passes.mlir.symbols import Symbols
 
 # How GSPMD enters a manual computation, with what its sharding is in one that is manual over some axes only; and the
 # name that the others go by here, as GSPMD has none.

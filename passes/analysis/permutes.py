@@ -8,9 +8,9 @@ from jaxlib.mlir import ir
 
 from hloverlap.passes.analysis.collectives import PERMUTE, is_group_call
 from hloverlap.passes.analysis.effects import Effects
-from hloverlap.passes.analysis.readiness import Segment, segments
-from hloverlap.passes.analysis.symbols import Symbols
-from hloverlap.passes.topology import Pair
+from hloverlap.passes.analysis.segments import Segment, segments
+from hloverlap.passes.machine.topology import Pair
+from hloverlap.passes.mlir.symbols import Symbols
 
 
 def grouped_functions(symbols: Symbols) -> set[str]:

@@ -14,11 +14,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 from jaxlib.mlir import ir
 
-from hloverlap.pipeline.audit import findings, hints, program, tags, topology, verdict
+from hloverlap.pipeline.audit import compiled, findings, hints, op_ids, topology, verdict
+from hloverlap.pipeline.audit.compiled import Outcome
 from hloverlap.pipeline.audit.findings import Finding
 from hloverlap.pipeline.audit.hints import Hint
-from hloverlap.pipeline.audit.program import Outcome
-from hloverlap.pipeline.audit.tags import CollectiveOp, Tagged
+from hloverlap.pipeline.audit.op_ids import CollectiveOp, Tagged
 from hloverlap.pipeline.audit.verdict import Totals, Verdict
 from hloverlap.pipeline.targets import LOCAL, Target
 from hloverlap.pipeline.xla.isolated_compile import TIME_LIMIT, Failure, Request
@@ -115,7 +115,7 @@ def audit_all(subjects: Sequence[Subject], setting: Setting) -> list[Audit]:
 
     Raises ValueError (topology, options, target), UnavailableError.
     """
-    tagged = [tags.tag(subject.module) for subject in subjects]
+    tagged = [op_ids.tag(subject.module) for subject in subjects]
     requests = [_request(each, subject, setting) for each, subject in zip(tagged, subjects, strict=True)]
     outcomes = _outcomes(requests, setting)
     for outcome in outcomes:
@@ -149,7 +149,7 @@ def try_hints(subject: Subject, found: Audit, setting: Setting) -> list[Trial]:
         for _, options in wishes:
             together |= options
         wishes.append(("all", together))
-    tagged = tags.tag(subject.module)
+    tagged = op_ids.tag(subject.module)
     requests = [
         _request(tagged, dataclasses.replace(subject, options={**subject.options, **options}), setting)
         for _, options in wishes
@@ -163,7 +163,7 @@ def try_hints(subject: Subject, found: Audit, setting: Setting) -> list[Trial]:
 
 def _outcomes(requests: Sequence[Request], setting: Setting) -> list[Outcome]:
     use_cache = setting.use_cache and setting.target.name != LOCAL
-    return program.outcomes(requests, setting.time_limit, use_cache, setting.progress)
+    return compiled.outcomes(requests, setting.time_limit, use_cache, setting.progress)
 
 
 def _request(tagged: Tagged, subject: Subject, setting: Setting) -> Request:

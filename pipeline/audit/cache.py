@@ -13,13 +13,13 @@ SIZE_LIMIT = 64 << 20  # bytes; an answer is a few kilobytes
 _SOURCES = (
     "launches.py",
     "reasons.py",
-    "program.py",
+    "compiled.py",
     "../xla/compile_child.py",
     "../xla/hlo_cost.py",
     "../xla/hlo_text.py",
     "../xla/isolated_compile.py",
     "../xla/thunks.py",
-    "../versions.py",
+    "../jax_internals.py",
 )
 
 

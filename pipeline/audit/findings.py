@@ -6,10 +6,10 @@ import dataclasses
 import re
 from collections.abc import Iterable, Sequence
 
-from hloverlap.pipeline.audit.blame import blamed, doomed
+from hloverlap.pipeline.audit.compiled import Outcome
+from hloverlap.pipeline.audit.diagnose import blamed, doomed
 from hloverlap.pipeline.audit.launches import Launch
-from hloverlap.pipeline.audit.program import Outcome
-from hloverlap.pipeline.audit.tags import CollectiveOp
+from hloverlap.pipeline.audit.op_ids import CollectiveOp
 from hloverlap.pipeline.xla.isolated_compile import Failure
 
 CODES = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from hloverlap.pipeline.audit.blame import doomed
+from hloverlap.pipeline.audit.compiled import Outcome, Program
+from hloverlap.pipeline.audit.diagnose import doomed
 from hloverlap.pipeline.audit.launches import Launch
-from hloverlap.pipeline.audit.program import Outcome, Program
+from hloverlap.pipeline.audit.op_ids import CollectiveOp
 from hloverlap.pipeline.audit.reasons import GROUP_WAITS, MERGED, OVERLAP_LIMIT
-from hloverlap.pipeline.audit.tags import CollectiveOp
 from hloverlap.pipeline.xla.isolated_compile import Option
 
 COMBINE_THRESHOLD = "xla_gpu_collective_permute_combine_threshold_bytes"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hloverlap.passes.topology import Topology
+from hloverlap.passes.machine.topology import Topology
 
 
 def xla_topology(text: str | None, devices: int) -> str:

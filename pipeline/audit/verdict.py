@@ -8,8 +8,8 @@ import operator
 import re
 from collections.abc import Sequence
 
+from hloverlap.pipeline.audit.compiled import Outcome, Program
 from hloverlap.pipeline.audit.launches import Launch, serialized_pairs
-from hloverlap.pipeline.audit.program import Outcome, Program
 
 MEMORY_TOLERANCE = 0.01  # of peak memory: less is the noise of buffer alignment
 

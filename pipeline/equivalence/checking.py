@@ -17,8 +17,8 @@ from typing import Literal
 
 from jaxlib.mlir import ir
 
-from hloverlap.pipeline.dialects import make_context
-from hloverlap.pipeline.equivalence import processes as checking_processes
+from hloverlap.passes.mlir.dialects import make_context
+from hloverlap.pipeline.equivalence import check_processes as checking_processes
 from hloverlap.pipeline.equivalence import structure
 from hloverlap.pipeline.equivalence.entry import device_count
 
@@ -147,7 +147,7 @@ def _run_processes(folder: pathlib.Path, devices: int, processes: int, time_limi
 
 
 def _command(folder: pathlib.Path) -> list[str]:
-    return [sys.executable, "-m", "hloverlap.pipeline.equivalence.comparing", str(folder)]
+    return [sys.executable, "-m", "hloverlap.pipeline.equivalence.check_child", str(folder)]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,7 +16,7 @@ from collections import Counter
 from jaxlib.mlir import ir
 
 from hloverlap.passes.analysis.effects import Effects
-from hloverlap.passes.analysis.symbols import Symbols
+from hloverlap.passes.mlir.symbols import Symbols
 
 Key = tuple[str, str, str]  # place, kind, devices
 _Origin = dict[ir.Value, ir.Value]

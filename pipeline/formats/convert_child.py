@@ -14,8 +14,8 @@ from collections.abc import Callable
 
 from jaxlib.mlir import ir
 
-from hloverlap.pipeline import diagnostics
-from hloverlap.pipeline.dialects import make_context
+from hloverlap.passes.mlir import diagnostics
+from hloverlap.passes.mlir.dialects import make_context
 from hloverlap.pipeline.formats import naming
 
 MALFORMED = 3  # exit status: the input is not what it should be

@@ -8,10 +8,10 @@ import sys
 
 from jaxlib.mlir import ir
 
-from hloverlap.pipeline.formats import export_artifact, naming, nesting, protobuf, refusals
+from hloverlap.pipeline.formats import explanations, export_artifact, naming, nesting, protobuf
 from hloverlap.pipeline.formats import kinds as formats
+from hloverlap.pipeline.formats.explanations import ReadError as ReadError
 from hloverlap.pipeline.formats.kinds import Format
-from hloverlap.pipeline.formats.refusals import ReadError as ReadError
 
 STDIN = "<stdin>"
 
@@ -63,7 +63,7 @@ def read(data: bytes, name: str, context: ir.Context) -> Source:
     found = formats.sniff(data)
     match found:
         case None:
-            raise refusals.unknown(data, name)
+            raise explanations.unknown(data, name)
         case Format.MLIR_TEXT:
             module = _parse_text(data, name, context)
         case Format.HLO_TEXT:
@@ -88,42 +88,42 @@ def _parse_text(data: bytes, name: str, context: ir.Context) -> ir.Module:
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise refusals.not_utf8(data, name, Format.MLIR_TEXT, error) from None
+        raise explanations.not_utf8(data, name, Format.MLIR_TEXT, error) from None
     if nesting.too_deep(data):
-        raise refusals.too_deep(name)
+        raise explanations.too_deep(name)
     before, context.emit_error_diagnostics = context.emit_error_diagnostics, False
     try:
         module = ir.Module.parse(text, context)
     except ir.MLIRError as error:
-        raise refusals.text(error, text, name) from None
+        raise explanations.text(error, text, name) from None
     finally:
         context.emit_error_diagnostics = before
     if naming.may_be_undecodable(data) and (found := naming.undecodable(module)):
-        raise refusals.undecodable(found, name)
+        raise explanations.undecodable(found, name)
     return module
 
 
 def _parse_bytecode(data: bytes, name: str, found: Format, context: ir.Context) -> ir.Module:
-    from hloverlap.pipeline.formats import converting
+    from hloverlap.pipeline.formats import conversion
 
     if found is Format.EXPORT:
         try:
             data = export_artifact.module_of(data)
         except export_artifact.MalformedError as error:
-            raise refusals.broken(name, found, error) from None
+            raise explanations.broken(name, found, error) from None
     try:
         return _convert("from_bytecode" if found is Format.MLIR_BYTECODE else "from_portable", data, context)
-    except converting.ConversionError as error:
+    except conversion.ConversionError as error:
         if found is Format.MLIR_BYTECODE:
-            raise refusals.bytecode(error, data, name) from None
-        raise refusals.portable(error, data, name, found) from None
+            raise explanations.bytecode(error, data, name) from None
+        raise explanations.portable(error, data, name, found) from None
 
 
 def _parse_hlo_text(data: bytes, name: str, context: ir.Context) -> ir.Module:
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise refusals.not_utf8(data, name, Format.HLO_TEXT, error) from None
+        raise explanations.not_utf8(data, name, Format.HLO_TEXT, error) from None
     module = _parse_hlo("from_hlo_text", data, name, Format.HLO_TEXT, context)
     header = re.search(rb"^\s*HloModule.*", data, re.MULTILINE)
     counts = dict(re.findall(rb", (replica_count|num_partitions)=(\d{1,9})(?=,|$)", header[0])) if header else {}
@@ -138,7 +138,7 @@ def _parse_hlo_proto(data: bytes, name: str, context: ir.Context) -> ir.Module:
         proto = protobuf.hlo_module(data)
         counts = protobuf.device_counts(proto)
     except protobuf.MalformedError as error:
-        raise refusals.broken(name, Format.HLO_PROTO, error) from None
+        raise explanations.broken(name, Format.HLO_PROTO, error) from None
     module = _parse_hlo("from_hlo_proto", bytes(proto), name, Format.HLO_PROTO, context)
     if counts is not None:
         _set_count(module, "mhlo.num_replicas", counts[0])
@@ -146,24 +146,24 @@ def _parse_hlo_proto(data: bytes, name: str, context: ir.Context) -> ir.Module:
     return module
 
 
-def _parse_hlo(conversion: str, data: bytes, name: str, found: Format, context: ir.Context) -> ir.Module:
-    from hloverlap.pipeline.formats import converting
+def _parse_hlo(way: str, data: bytes, name: str, found: Format, context: ir.Context) -> ir.Module:
+    from hloverlap.pipeline.formats import conversion
 
     try:
-        return _convert(conversion, data, context)
-    except converting.ConversionError as error:
-        raise refusals.hlo(error, data, name, found) from None
+        return _convert(way, data, context)
+    except conversion.ConversionError as error:
+        raise explanations.hlo(error, data, name, found) from None
 
 
-def _convert(conversion: str, data: bytes, context: ir.Context) -> ir.Module:
+def _convert(way: str, data: bytes, context: ir.Context) -> ir.Module:
     """Parses what a child process made of `data`. Raises ConversionError."""
-    from hloverlap.pipeline.formats import converting
+    from hloverlap.pipeline.formats import conversion
 
-    converted = converting.convert(conversion, data, context.allow_unregistered_dialects)
+    converted = conversion.convert(way, data, context.allow_unregistered_dialects)
     try:
         return ir.Module.parse(converted, context)
     except ir.MLIRError as error:  # what MLIR accepted, it may write so that it cannot read it again
-        raise converting.ConversionError("malformed", refusals.first_message(error)) from None
+        raise conversion.ConversionError("malformed", explanations.first_message(error)) from None
 
 
 def _set_count(module: ir.Module, attribute: str, count: int) -> None:

@@ -11,7 +11,7 @@ import sys
 
 from jaxlib.mlir import ir
 
-from hloverlap.pipeline import diagnostics
+from hloverlap.passes.mlir import diagnostics
 from hloverlap.pipeline.formats import export_artifact
 from hloverlap.pipeline.formats import kinds as formats
 from hloverlap.pipeline.formats.kinds import Format
@@ -173,12 +173,12 @@ def _export(source: Source, module: ir.Module) -> bytes:
 
 def _hlo_text(source: Source, module: ir.Module, debuginfo: bool) -> bytes:
     """As ``lowered.as_text("hlo")`` gives it, and with the number of devices, which that leaves out."""
-    from hloverlap.pipeline.formats import converting
+    from hloverlap.pipeline.formats import conversion
 
-    conversion = "to_hlo_text_with_metadata" if debuginfo else "to_hlo_text"
+    way = "to_hlo_text_with_metadata" if debuginfo else "to_hlo_text"
     try:
-        text = converting.convert(conversion, _bytecode(module), module.context.allow_unregistered_dialects)
-    except converting.ConversionError as error:
+        text = conversion.convert(way, _bytecode(module), module.context.allow_unregistered_dialects)
+    except conversion.ConversionError as error:
         raise WriteError(
             f"{source.name}: XLA cannot express it as HLO: {' '.join(str(error).split())[:300]}; use --emit=mlir"
         ) from None

@@ -8,7 +8,7 @@ import jax
 from jax.experimental.xla_metadata import set_xla_metadata
 
 from hloverlap.passes.analysis import cost
-from hloverlap.passes.frontend_attributes import INLINEABLE
+from hloverlap.passes.mlir.frontend_attributes import INLINEABLE
 
 Make = Callable[[jax.Array, Sequence[int]], Sequence[jax.Array]]
 

@@ -11,12 +11,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hloverlap.pipeline import compiling, versions
-from hloverlap.pipeline.transfers import agreeing, planning, program
-from hloverlap.pipeline.transfers import loads as loading
-from hloverlap.pipeline.transfers.loads import Load
+from hloverlap.pipeline import jax_internals
+from hloverlap.pipeline.jax_jit import compiling
+from hloverlap.pipeline.transfers import consensus, planning, transfer_module
+from hloverlap.pipeline.transfers import payloads as loading
+from hloverlap.pipeline.transfers.payloads import Load
 from hloverlap.pipeline.transfers.planning import Lane, Shape
-from hloverlap.pipeline.transfers.roads import Path, devices_of
+from hloverlap.pipeline.transfers.routes import Path, devices_of
 
 # Merging is all there is to do: no compute stands beside the permutes.
 PIPELINE = "canonicalize-permutes,merge-cross-host-transfers"
@@ -35,9 +36,9 @@ def transfer(paths: tuple[Path, ...], chunk_bytes: int) -> Transfer:
     lanes = planning.lanes([load.leaf(position) for load in loads], [device.process_index for device in devices])
     if not any(device.process_index == jax.process_index() for device in devices):
         return Transfer(loads, devices, [])
-    agreeing.check(paths, lanes, devices, chunk_bytes)
+    consensus.check(paths, lanes, devices, chunk_bytes)
     compiled = [
-        _Part(lanes, program.compile(lanes, devices, PIPELINE), loads, devices)
+        _Part(lanes, transfer_module.compile(lanes, devices, PIPELINE), loads, devices)
         for lanes in planning.chunks(lanes, chunk_bytes)
     ]
     return Transfer(loads, devices, compiled)
@@ -83,7 +84,7 @@ class _Part:
     ) -> None:
         self.rewritten = rewritten
         mine = [(n, device) for n, device in enumerate(devices) if device.process_index == jax.process_index()]
-        placement = program.sharding(devices)
+        placement = transfer_module.sharding(devices)
         source, target = ([load.shards[n] for load in loads] for n in (0, 1))
         self._ends = [
             _End(
@@ -91,9 +92,9 @@ class _Part:
                 dtype=jnp.dtype(lane.dtype),
                 takes=_Places([_place(lane.source.get(n), source, device) for n, device in mine], source),
                 gives=_Places([_place(lane.target.get(n), target, device) for n, device in mine], target),
-                assemble=versions.assembler(
-                    program.stacked(lane.source_shape, len(devices)),
-                    program.local_dtype(jnp.dtype(lane.dtype)),
+                assemble=jax_internals.assembler(
+                    transfer_module.stacked(lane.source_shape, len(devices)),
+                    transfer_module.local_dtype(jnp.dtype(lane.dtype)),
                     placement,
                 ),
             )
@@ -128,7 +129,7 @@ class _Part:
         for end, array in zip(self._ends, moved, strict=True):
             if not end.gives.any:  # who only sends is spared taking the result apart
                 continue
-            shards = end.results(versions.local_shards(array))
+            shards = end.results(jax_internals.local_shards(array))
             if end.gives.whole is not None:
                 arrived[end.gives.whole] = shards
                 continue
@@ -165,17 +166,17 @@ class _End:
     @functools.cached_property
     def _is_odd(self) -> bool:
         """Whether the module takes its shards in another form than they have."""
-        return self.lane.source_shape == () or program.local_dtype(self.dtype) != self.dtype
+        return self.lane.source_shape == () or transfer_module.local_dtype(self.dtype) != self.dtype
 
     def argument(self, shards: Sequence[jax.Array]) -> jax.Array:
         """Of the module, from a shard for each device."""
-        return self.assemble([program.enter(shard) for shard in shards] if self._is_odd else shards)
+        return self.assemble([transfer_module.enter(shard) for shard in shards] if self._is_odd else shards)
 
     def results(self, shards: Sequence[jax.Array]) -> Sequence[jax.Array]:
         """The shards that arrived, of those of the module's result."""
         if not self._is_odd:
             return shards
-        return [program.leave(shard, self.lane.target_shape, self.dtype) for shard in shards]
+        return [transfer_module.leave(shard, self.lane.target_shape, self.dtype) for shard in shards]
 
 
 def _place(array: int | None, shards: Sequence[Mapping[jax.Device, int]], device: jax.Device) -> _Place | None:

@@ -18,7 +18,7 @@ REFUSED = 3  # exit status: XLA declined with an error message
 def main(folder: pathlib.Path) -> int:
     """Compiles what the request in `folder` asks for; returns the exit status."""
     request = json.loads((folder / "request.json").read_text(encoding="utf-8"))
-    from hloverlap.pipeline import versions
+    from hloverlap.pipeline import jax_internals
 
     module = (folder / "module.mlirbc").read_bytes()
     layout = {name: request[name] for name in ("replicas", "partitions", "shardy")}
@@ -28,7 +28,7 @@ def main(folder: pathlib.Path) -> int:
             _compile_for_cpu(module, options=options, **layout)
         else:
             gpu = {name: request[name] for name in ("target_config", "topology")}
-            versions.compile_for_gpu(module, options=options, **layout, **gpu)
+            jax_internals.compile_for_gpu(module, options=options, **layout, **gpu)
     except (RuntimeError, ValueError) as error:  # XLA's and MLIR's errors: they are this process's answer
         (folder / "error.txt").write_text(f"{error}" or type(error).__name__, encoding="utf-8")
         return REFUSED
@@ -42,11 +42,13 @@ def _compile_for_cpu(
     import jax
     from jaxlib.mlir import ir
 
-    from hloverlap.pipeline import versions
-    from hloverlap.pipeline.dialects import make_context
+    from hloverlap.passes.mlir.dialects import make_context
+    from hloverlap.pipeline import jax_internals
 
     devices = jax.devices("cpu")[: replicas * partitions]
-    versions.compile_and_load(ir.Module.parse(module, make_context()), devices, replicas, partitions, options, shardy)
+    jax_internals.compile_and_load(
+        ir.Module.parse(module, make_context()), devices, replicas, partitions, options, shardy
+    )
 
 
 if __name__ == "__main__":

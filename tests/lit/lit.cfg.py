@@ -30,7 +30,7 @@ if "package" in lit_config.params:
 
 # %orchestra: an installed package that brings passes of its own.
 config.substitutions += [
-    ("%orchestra", f"env PYTHONPATH={here.parent / 'orchestra'}"),
+    ("%orchestra", f"env PYTHONPATH={here.parent / 'plugin_package'}"),
     ("%samples", str(here.parents[1] / "tools" / "samples")),
     ("FileCheck", "filecheck"),
 ]

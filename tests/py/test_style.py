@@ -24,13 +24,7 @@ def _run(*arguments: str, **environment: str) -> None:
 
 
 def test_mypy_finds_nothing(tmp_path: pathlib.Path) -> None:
-    # mypy does not follow the editable install, so the packages are shown to it where their import names say.
-    packages = tmp_path / "hloverlap"
-    packages.mkdir()
-    for folder in ("passes", "pipeline", "tools"):
-        (packages / folder).symlink_to(REPOSITORY / folder)
-    flags = ["--namespace-packages", "--explicit-package-bases", "--cache-dir", str(tmp_path / "cache")]
-    _run("mypy", "--config-file", str(REPOSITORY / "pyproject.toml"), *flags, "-p", "hloverlap", MYPYPATH=str(tmp_path))
+    _run("mypy", "--cache-dir", str(tmp_path / "cache"), "-p", "hloverlap")
 
 
 def test_ruff_finds_nothing() -> None:

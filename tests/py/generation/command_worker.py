@@ -107,7 +107,7 @@ def _fork_conversions(folder: pathlib.Path) -> None:
     """Puts a fork where converting starts a process."""
     from jaxlib import _hlo, _jax  # type: ignore[attr-defined]  # noqa: F401  loaded once, for all forks
 
-    from hloverlap.pipeline.formats import convert_child, converting
+    from hloverlap.pipeline.formats import conversion, convert_child
 
     def run(command: list[str], input: bytes, **others: Any) -> subprocess.CompletedProcess[bytes]:
         paths = [folder / name for name in ("conversion-in", "conversion-out", "conversion-err")]
@@ -126,7 +126,7 @@ def _fork_conversions(folder: pathlib.Path) -> None:
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         return subprocess.CompletedProcess(command, status, paths[1].read_bytes(), paths[2].read_bytes())
 
-    converting.subprocess = types.SimpleNamespace(run=run, TimeoutExpired=subprocess.TimeoutExpired)  # type: ignore[assignment]
+    conversion.subprocess = types.SimpleNamespace(run=run, TimeoutExpired=subprocess.TimeoutExpired)  # type: ignore[assignment]
 
 
 def _processor_time() -> float:

@@ -9,10 +9,11 @@ from unittest import mock
 
 from jaxlib.mlir import ir
 
-from hloverlap.pipeline import running
-from hloverlap.pipeline.dialects import make_context
-from hloverlap.pipeline.equivalence import interpreting, structure
+from hloverlap.passes.mlir.dialects import make_context
+from hloverlap.pipeline.equivalence import structure
 from hloverlap.pipeline.equivalence.entry import entry_function
+from hloverlap.pipeline.equivalence.interpreter.interpreter import Interpreter, random_arguments
+from hloverlap.pipeline.execution import running
 from hloverlap.pipeline.formats.writing import _text
 
 # Statistics of things that a pass left alone.
@@ -117,8 +118,8 @@ def _problems_of_one(before: _Facts, result: running.Result, pipeline: str, topo
 
 def interpret(module: ir.Module, seed: int) -> list[list[ir.Attribute]] | None:
     """The results of all processes; None where the module is not runnable after all."""
-    program = interpreting.Interpreter(module)
-    return program.run(interpreting.random_arguments(module, program.grid, "special", seed))
+    program = Interpreter(module)
+    return program.run(random_arguments(module, program.grid, "special", seed))
 
 
 def signature(module: ir.Module) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from jaxlib.mlir import ir
 
-from hloverlap.pipeline.dialects import make_context
+from hloverlap.passes.mlir.dialects import make_context
 
 
 @pytest.fixture

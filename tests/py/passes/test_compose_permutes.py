@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hypothesis
 import pytest
-from equivalence import rewritten
 from hypothesis import strategies
 
-import short as text
 from generation.pairs import Pairs, pairs
 from hloverlap.pipeline.equivalence import checking
+from support import small_modules as text
+from support.equivalence import rewritten
 
 TYPES = ["f32", "bf16", "f8E4M3FN", "i1", "i4", "i32", "complex<f32>"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hypothesis
 import pytest
-from equivalence import codes, rewritten
 from hypothesis import strategies
 
-import short as text
 from generation.pairs import Pairs, pairs
 from hloverlap.pipeline.equivalence import checking
+from support import small_modules as text
+from support.equivalence import codes, rewritten
 
 PARTIAL = [[0, 1], [1, 2], [2, 3]]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hypothesis
 import pytest
-from equivalence import codes, rewritten
 from hypothesis import strategies
-from replicas import TYPES, module
 
 from generation.pairs import Pairs, pairs
-from hloverlap.pipeline import running
 from hloverlap.pipeline.equivalence import checking
+from hloverlap.pipeline.execution import running
+from support.equivalence import codes, rewritten
+from support.replica_modules import TYPES, module
 
 
 @pytest.mark.parametrize("element", TYPES)

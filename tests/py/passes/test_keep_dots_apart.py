@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hloverlap.passes.keep_dots_apart import OPTION
-from hloverlap.pipeline import running
-from short import BACKWARD, FORWARD, module, permute
+from hloverlap.pipeline.execution import running
+from support.small_modules import BACKWARD, FORWARD, module, permute
 
 MATRIX = "tensor<8x8xf32>"
 

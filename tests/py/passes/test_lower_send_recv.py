@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from hloverlap.pipeline import running
+from hloverlap.pipeline.execution import running
 
 LINE = [(0, 1), (1, 2), (2, 3)]
 CLOSING = [(3, 0)]

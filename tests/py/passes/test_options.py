@@ -6,7 +6,7 @@ import pytest
 
 from hloverlap.passes import registry
 from hloverlap.passes.base import Pass
-from hloverlap.passes.topology import Topology
+from hloverlap.passes.machine.topology import Topology
 
 
 @pytest.mark.parametrize("name", registry.BUILTIN)

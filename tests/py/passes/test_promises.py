@@ -8,11 +8,11 @@ import pytest
 from jaxlib.mlir import ir
 
 from hloverlap.passes import registry
-from hloverlap.passes.frontend_attributes import as_text
+from hloverlap.passes.mlir.dialects import make_context
+from hloverlap.passes.mlir.frontend_attributes import as_text
 from hloverlap.pipeline import run
-from hloverlap.pipeline.dialects import make_context
 from hloverlap.pipeline.equivalence import structure
-from hloverlap.pipeline.running import Result
+from hloverlap.pipeline.execution.running import Result
 
 PIPELINES = (
     *registry.BUILTIN,

@@ -11,7 +11,7 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[3]
 CODES = sorted(
     {
         code
-        for path in (REPOSITORY / "passes").glob("*.py")
+        for path in (REPOSITORY / "passes").rglob("*.py")
         for code in re.findall(r'"([A-Z]{3}\d{3})"', path.read_text(encoding="utf-8"))
     }
 )

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hypothesis
 import pytest
-from equivalence import codes, rewritten
 from hypothesis import strategies
 from jaxlib.mlir import ir
-from replicas import TYPES, module
 
 from generation.pairs import Pairs, pairs
 from hloverlap.passes.analysis.collectives import PERMUTE, pairs_of
-from hloverlap.passes.topology import Topology
+from hloverlap.passes.machine.topology import Topology
 from hloverlap.pipeline.equivalence import checking
+from support.equivalence import codes, rewritten
+from support.replica_modules import TYPES, module
 
 
 @pytest.mark.parametrize("element", TYPES)

@@ -8,13 +8,14 @@ import jaxlib
 import pytest
 from jaxlib.mlir import ir
 
-from hloverlap.passes.analysis.symbols import Symbols
 from hloverlap.passes.context import Context
+from hloverlap.passes.mlir.dialects import make_context
+from hloverlap.passes.mlir.symbols import Symbols
 from hloverlap.passes.verify_collectives import VerifyCollectives
-from hloverlap.pipeline import running, targets
-from hloverlap.pipeline.dialects import make_context
+from hloverlap.pipeline import targets
+from hloverlap.pipeline.execution import running
 from hloverlap.pipeline.xla.isolated_compile import Dump, Failure, Request, compile_module
-from short import BACKWARD, FORWARD, function, module, permute
+from support.small_modules import BACKWARD, FORWARD, function, module, permute
 
 OLD_XLA = jaxlib.__version__.startswith("0.10.")
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from jaxlib.mlir import ir
 
-from hloverlap.pipeline.dialects import make_context
-from hloverlap.pipeline.formats import convert_child, converting
+from hloverlap.passes.mlir.dialects import make_context
+from hloverlap.pipeline.formats import conversion, convert_child
 from hloverlap.pipeline.formats.kinds import Format
 
 PERMUTE = """\
@@ -96,4 +96,4 @@ def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
     def convert(conversion: str, data: bytes, allow_unregistered: bool = False) -> bytes:
         return convert_child.CONVERSIONS[conversion](data, make_context(allow_unregistered))
 
-    monkeypatch.setattr(converting, "convert", convert)
+    monkeypatch.setattr(conversion, "convert", convert)

@@ -17,14 +17,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from hloverlap.tools.bench import exchanges, measuring, overlap, report
-from hloverlap.tools.bench.cases import Case, cases
-from hloverlap.tools.bench.command import main
-from hloverlap.tools.bench.constants import constants, fit
-from hloverlap.tools.bench.journal import Order
-from hloverlap.tools.bench.overlap import Interval
-from hloverlap.tools.bench.supervising import Outcome, Supervisor
-from hloverlap.tools.bench.variants import BY_NAME, PLAIN, kin
+from hloverlap.tools.bench.gpu import exchanges, measuring, overlap, report
+from hloverlap.tools.bench.gpu.cases import Case, cases
+from hloverlap.tools.bench.gpu.command import main
+from hloverlap.tools.bench.gpu.constants import constants, fit
+from hloverlap.tools.bench.gpu.journal import Order
+from hloverlap.tools.bench.gpu.overlap import Interval
+from hloverlap.tools.bench.gpu.supervising import Outcome, Supervisor
+from hloverlap.tools.bench.gpu.variants import BY_NAME, PLAIN, kin
 from hloverlap.tools.samples.program import Program
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[3]

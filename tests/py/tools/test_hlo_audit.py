@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from hloverlap.tools.auditing import parse_options
+from hloverlap.tools.audit.command import parse_options
 from hloverlap.tools.hlo_audit import main
 from hloverlap.tools.tables import Table, layout
 

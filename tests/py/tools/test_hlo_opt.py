@@ -11,7 +11,8 @@ import time
 import pytest
 
 from hloverlap.passes import registry
-from hloverlap.tools import hlo_opt, pass_listing
+from hloverlap.tools import hlo_opt
+from hloverlap.tools.opt import pass_listing
 
 HLO_OPT = str(pathlib.Path(sys.executable).parent / "hlo-opt")
 

@@ -12,8 +12,8 @@ import sys
 import pytest
 
 from hloverlap.pipeline import Entry
-from hloverlap.pipeline.jitting import late
-from hloverlap.tools import run_summary
+from hloverlap.pipeline.jax_jit import import_hook
+from hloverlap.tools.run import summary
 
 TRAINING = pathlib.Path(__file__).resolve().parents[3] / "tools" / "samples" / "training"
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith(("XLA_", "JAX_", "PYTHON"))}
@@ -253,18 +253,18 @@ def test_help_names_every_option() -> None:
 
 
 def test_a_pipeline_that_could_not_be_installed_is_said() -> None:
-    state = late.State()
+    state = import_hook.State()
     state.imported, state.error = True, "AttributeError: it has moved"
-    assert run_summary.as_text((), state) == (
+    assert summary.as_text((), state) == (
         "hlo-run: the program ran as it was written: the pipeline could not be installed: AttributeError: it has moved"
     )
 
 
 def test_on_a_terminal_the_table_is_drawn() -> None:
-    state = late.State()
+    state = import_hook.State()
     state.imported = True
     entries = (Entry("step", "left out", "its name does not match 'x'", "cpu", 8),)
-    plain, drawn = (run_summary.as_text(entries, state, decorated) for decorated in (False, True))
+    plain, drawn = (summary.as_text(entries, state, decorated) for decorated in (False, True))
     assert "─" in drawn
     assert "─" not in plain
     assert plain.splitlines()[-2:] == ["step:", "  its name does not match 'x'"]

@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 from hloverlap.passes.analysis import cost
-from hloverlap.tools import calibrate, calibrate_worker
-from hloverlap.tools.bench import processes, processes_arrays, processes_report
-from hloverlap.tools.bench.processes_cases import KIB, MOST_BYTES, Case, Program, cases
-from hloverlap.tools.bench.processes_launch import LaunchError, launch
-from hloverlap.tools.bench.processes_report import Measured
-from hloverlap.tools.bench.processes_worker import VARIANTS
+from hloverlap.tools import hlo_calibrate
+from hloverlap.tools.bench.processes import arrays, command, report
+from hloverlap.tools.bench.processes.cases import KIB, MOST_BYTES, Case, Program, cases
+from hloverlap.tools.bench.processes.process_group import LaunchError, launch
+from hloverlap.tools.bench.processes.report import Measured
+from hloverlap.tools.bench.processes.worker import VARIANTS
+from hloverlap.tools.calibrate import worker
 
 
 def measured(case: Case, auto: float, same_as_apart: bool = False) -> Measured:
@@ -73,22 +74,22 @@ class TestReport:
         assert one.ratio("auto") == 2.0
         assert one.equal["concat"]
         assert not one.equal["auto"]
-        assert "DIFFER" in processes_report.table([one])
+        assert "DIFFER" in report.table([one])
 
     def test_verdict_names_the_worst_case(self) -> None:
         many = [measured(Case("ring", "f32", 16, 8 * KIB), 5.0), measured(Case("chain", "mixed", 64, 256), 9.0)]
-        text = processes_report.verdict([*many, measured(Case("ring", "f32", 2, 64 * KIB), 0.9)])
+        text = report.verdict([*many, measured(Case("ring", "f32", 2, 64 * KIB), 0.9)])
         assert "5.00 to 9.00 times faster, median 7.00" in text
         assert "never below 0.90 (2x4, ring, f32, 2 permutes of 64 KiB)" in text
 
     def test_the_same_module_is_not_called_slower(self) -> None:
-        assert "as it is" in processes_report.table([measured(Case("ring", "f32", 2, 256), 1.0, same_as_apart=True)])
+        assert "as it is" in report.table([measured(Case("ring", "f32", 2, 256), 1.0, same_as_apart=True)])
 
 
 class TestProcesses:
     def test_quick_run_with_real_processes(self, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
         output = tmp_path / "results.json"
-        assert processes.main(["--quick", "--layout", "2x2", "-o", str(output)]) == 0
+        assert command.main(["--quick", "--layout", "2x2", "-o", str(output)]) == 0
         results = json.loads(output.read_text(encoding="utf-8"))
         assert not results["failure"]
         assert [Case(**one["case"]) for one in results["measured"]] == cases(quick=True)
@@ -103,7 +104,7 @@ class TestProcesses:
 
     def test_many_arrays_arrive_faster_than_by_jax_device_put(self) -> None:
         """Three times and more on a machine that does nothing else; here others may run."""
-        found = processes_arrays.measure(runs=3)
+        found = arrays.measure(runs=3)
         assert found["right"] == 3
         assert found["one device"]["equal"]
         assert found["four devices"]["equal"]
@@ -112,7 +113,7 @@ class TestProcesses:
     def test_process_that_fails_ends_all_at_once(self, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "fails_in_one.py").write_text(
             "import time\n"
-            "from hloverlap.tools.bench.processes_launch import join\n"
+            "from hloverlap.tools.bench.processes.process_group import join\n"
             "join()\n"
             "import jax\n"
             "if jax.process_index() == 1: raise ValueError('no luck')\n"
@@ -134,7 +135,7 @@ class TestProcesses:
     @pytest.mark.parametrize("layout", ["1x4", "2x0", "4", "axb"])
     def test_layout_that_is_none(self, layout: str, capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(SystemExit) as ended:
-            processes.main(["--layout", layout])
+            command.main(["--layout", layout])
         assert ended.value.code == 2
         assert "is not PROCESSESxDEVICES" in capsys.readouterr().err
 
@@ -151,7 +152,7 @@ class TestCalibrate:
             "cross host large": 4320e-6,
             "copy": 1e-3,
         }
-        assert calibrate.constants(seconds, self.BYTES) == {
+        assert hlo_calibrate.constants(seconds, self.BYTES) == {
             "base": "gloo",
             "launch": 20.0,
             "copy": 2000.0,
@@ -161,23 +162,23 @@ class TestCalibrate:
 
     def test_noise_makes_no_time_that_is_none(self) -> None:
         names = ("self", "same host small", "same host large", "cross host small", "cross host large", "copy")
-        found: Any = calibrate.constants(dict.fromkeys(names, 1e-5), self.BYTES)
+        found: Any = hlo_calibrate.constants(dict.fromkeys(names, 1e-5), self.BYTES)
         assert cost.load(json.dumps(found)).cross_host.latency > 0
 
     def test_links(self) -> None:
         host = [0, 0, 1, 1]
-        assert calibrate_worker.within(host) == [(0, 1), (1, 0), (2, 3), (3, 2)]
-        assert calibrate_worker.across(host) == [(0, 2), (1, 3), (2, 0), (3, 1)]
+        assert worker.within(host) == [(0, 1), (1, 0), (2, 3), (3, 2)]
+        assert worker.across(host) == [(0, 2), (1, 3), (2, 0), (3, 1)]
 
     def test_what_it_writes_is_a_target(self, tmp_path: pathlib.Path) -> None:
         path = tmp_path / "here.json"
-        assert calibrate.main(["--devices", "2", "-o", str(path)]) == 0
+        assert hlo_calibrate.main(["--devices", "2", "-o", str(path)]) == 0
         target = cost.load(path.read_text(encoding="utf-8"))
         assert target.cross_host.latency > 1
         assert 1 < target.cross_host.bandwidth < 1e6
 
     def test_one_process_is_no_link(self, capsys: pytest.CaptureFixture[str]) -> None:
         with pytest.raises(SystemExit) as ended:
-            calibrate.main(["--processes", "1"])
+            hlo_calibrate.main(["--processes", "1"])
         assert ended.value.code == 2
         assert "both take two" in capsys.readouterr().err

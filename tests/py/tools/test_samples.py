@@ -16,8 +16,9 @@ import pytest
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxlib.mlir import ir
 
-from hloverlap.passes.topology import Topology
-from hloverlap.pipeline import dialects, versions
+from hloverlap.passes.machine.topology import Topology
+from hloverlap.passes.mlir import dialects
+from hloverlap.pipeline import jax_internals
 from hloverlap.tools.samples import SAMPLES, Sample, module_path, sample
 
 NAMES = [entry.name for entry in SAMPLES]
@@ -170,7 +171,7 @@ def test_the_replica_module_is_the_ring_of_pmap() -> None:
     (x,) = program.inputs()
     with dialects.make_context():
         module = ir.Module.parse(module_path("replica_ring").read_text())
-        executable = versions.compile_and_load(module, jax.devices(), 8, 1, {}, False)
+        executable = jax_internals.compile_and_load(module, jax.devices(), 8, 1, {}, False)
     replicas = NamedSharding(Mesh(np.array(jax.devices()), ("replica",)), PartitionSpec("replica"))
     (parts,) = executable.execute_sharded(
         [jax.device_put(x.reshape(-1), replicas)]

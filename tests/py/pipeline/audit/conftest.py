@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import pytest
 from jaxlib.mlir import ir
 
-from hloverlap.pipeline.dialects import make_context
+from hloverlap.passes.mlir.dialects import make_context
 
 Ring = tuple[int, str]  # +1 or -1 around the ring, and the permute's frontend attributes
 

@@ -7,11 +7,12 @@ import jaxlib.version
 import pytest
 from jaxlib.mlir import ir
 
-from hloverlap.pipeline import audit, running, targets, versions
-from hloverlap.pipeline.audit import Setting, Subject, program
-from hloverlap.pipeline.audit.program import Program
+from hloverlap.passes.mlir.dialects import make_context
+from hloverlap.pipeline import audit, jax_internals, targets
+from hloverlap.pipeline.audit import Setting, Subject, compiled
+from hloverlap.pipeline.audit.compiled import Program
 from hloverlap.pipeline.audit.reasons import OVERLAP_LIMIT
-from hloverlap.pipeline.dialects import make_context
+from hloverlap.pipeline.execution import running
 from hloverlap.pipeline.formats.reading import read_path
 from hloverlap.pipeline.xla.isolated_compile import Failure
 
@@ -126,7 +127,7 @@ def test_asking_again_compiles_nothing(rings: Rings, monkeypatch: pytest.MonkeyP
     def fail(*_: object) -> None:
         raise AssertionError("compiled again")
 
-    monkeypatch.setattr(program, "compile_module", fail)
+    monkeypatch.setattr(compiled, "compile_module", fail)
     assert audit.audit(Subject(rings([(1, "")]), "ring"), H200) == first
     with pytest.raises(AssertionError, match="compiled again"):
         audit.audit(Subject(rings([(1, "")]), "ring", BOTH), H200)
@@ -224,11 +225,11 @@ def test_merged_transfers_between_hosts_are_one_launch(
     samples: pathlib.Path, name: str, before: int, after: int
 ) -> None:
     found = overlap(samples / f"{name}.mlir", "2x4", "merge-cross-host-transfers")
-    if not versions.capabilities().keeps_groups:  # a group in a loop is taken apart then, or made in turn
+    if not jax_internals.capabilities().keeps_groups:  # a group in a loop is taken apart then, or made in turn
         assert found.verdict.word != "worse"
         return
     assert (found.before.totals.launches, found.after.totals.launches) == (before, after)
-    if name == "ring_matmul" and versions.capabilities().group_overlaps_compute:
+    if name == "ring_matmul" and jax_internals.capabilities().group_overlaps_compute:
         assert (found.before.totals.exposed, found.after.totals.exposed) == (1, 0)
 
 

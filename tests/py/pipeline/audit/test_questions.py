@@ -7,12 +7,12 @@ from collections.abc import Callable
 import pytest
 from jaxlib.mlir import ir
 
+from hloverlap.passes.mlir.dialects import make_context
 from hloverlap.pipeline import targets
 from hloverlap.pipeline.audit import cache
-from hloverlap.pipeline.audit.blame import blamed, doomed
-from hloverlap.pipeline.audit.tags import tag
+from hloverlap.pipeline.audit.diagnose import blamed, doomed
+from hloverlap.pipeline.audit.op_ids import tag
 from hloverlap.pipeline.audit.topology import xla_topology
-from hloverlap.pipeline.dialects import make_context
 from hloverlap.pipeline.xla.isolated_compile import Failure
 
 Rings = Callable[..., ir.Module]

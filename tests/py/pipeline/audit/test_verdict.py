@@ -4,8 +4,8 @@ import dataclasses
 
 import pytest
 
+from hloverlap.pipeline.audit.compiled import Program
 from hloverlap.pipeline.audit.launches import Launch
-from hloverlap.pipeline.audit.program import Program
 from hloverlap.pipeline.audit.verdict import METRICS, Budget, Totals, judge, totals
 from hloverlap.pipeline.xla.isolated_compile import Failure
 

@@ -8,7 +8,7 @@ import pytest
 
 from hloverlap.pipeline import run
 from hloverlap.pipeline.equivalence.checking import Way, check
-from short import BACKWARD, FORWARD, TYPE, function, module, permute
+from support.small_modules import BACKWARD, FORWARD, TYPE, function, module, permute
 
 WAYS: tuple[Way, ...] = ("cpu", "interpreter", "processes")
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from jaxlib.mlir import ir
 
-from hloverlap.pipeline.dialects import make_context
+from hloverlap.passes.mlir.dialects import make_context
 from hloverlap.pipeline.formats import export_artifact, reading, writing
 
 pytestmark = pytest.mark.usefixtures("in_process")

@@ -9,7 +9,7 @@ import sys
 import pytest
 from jaxlib.mlir import ir
 
-from hloverlap.pipeline.dialects import make_context
+from hloverlap.passes.mlir.dialects import make_context
 from hloverlap.pipeline.formats import naming, reading
 from hloverlap.pipeline.formats.reading import ReadError
 

@@ -7,8 +7,8 @@ import random
 import pytest
 from jaxlib.mlir import ir
 
-from hloverlap.pipeline.dialects import make_context
-from hloverlap.pipeline.formats import converting, export_artifact, nesting, reading
+from hloverlap.passes.mlir.dialects import make_context
+from hloverlap.pipeline.formats import conversion, export_artifact, nesting, reading
 from hloverlap.pipeline.formats.kinds import Format
 
 UNREGISTERED = 'module {\n  "foo.bar"() : () -> ()\n}'
@@ -157,7 +157,7 @@ def test_mlir_text_that_is_cut_off(encoded):
 
 def test_damaged_frames_never_reach_a_library(monkeypatch, encoded):
     """What is around the module is checked here; what is inside goes to a process that may end as it likes."""
-    monkeypatch.setattr(converting, "convert", lambda conversion, data, allow: encoded[Format.MLIR_BYTECODE])
+    monkeypatch.setattr(conversion, "convert", lambda conversion, data, allow: encoded[Format.MLIR_BYTECODE])
     numbers, context = random.Random(0), make_context()
     for format in (Format.EXPORT, Format.HLO_PROTO, Format.PORTABLE):
         for _ in range(300):
@@ -179,8 +179,8 @@ def test_bytecode_that_aborts_the_parser(monkeypatch):
 
 
 def test_input_that_keeps_the_parser_busy_for_ever(monkeypatch, encoded):
-    monkeypatch.setattr(converting, "TIME_LIMIT", 0.01)
-    monkeypatch.setattr(converting, "SECONDS_PER_BYTE", 0.0)
+    monkeypatch.setattr(conversion, "TIME_LIMIT", 0.01)
+    monkeypatch.setattr(conversion, "SECONDS_PER_BYTE", 0.0)
     assert "cannot be read: no end after 0 s" in refusal(encoded[Format.MLIR_BYTECODE])
 
 
@@ -219,6 +219,6 @@ def test_nesting_counts_no_brackets_in_strings_or_comments():
 
 
 def test_what_mlir_writes_and_cannot_read_again_is_damaged(encoded, monkeypatch):
-    monkeypatch.setattr(converting, "convert", lambda *given: b"ML\xefR\x0dMLIR\0\xff")
+    monkeypatch.setattr(conversion, "convert", lambda *given: b"ML\xefR\x0dMLIR\0\xff")
     with pytest.raises(reading.ReadError, match=r"^x: looks like MLIR bytecode .*cannot be read: .*write it again"):
         reading.read(encoded[Format.MLIR_BYTECODE], "x", make_context())

@@ -6,7 +6,7 @@ import stat
 
 import pytest
 
-from hloverlap.pipeline.dialects import make_context
+from hloverlap.passes.mlir.dialects import make_context
 from hloverlap.pipeline.formats import kinds as formats
 from hloverlap.pipeline.formats import reading, writing
 from hloverlap.pipeline.formats.kinds import EMIT, Format

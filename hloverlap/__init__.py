@@ -1,0 +1,1 @@
+"""hloverlap: find the collectives that XLA runs one after the other, and let them run together."""

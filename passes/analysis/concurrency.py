@@ -1,0 +1,211 @@
+"""Which collectives can be in flight together, decided with a bounded number of lanes.
+
+A lane is a queue: its members run one after the other, as on a CUDA stream. Every value carries a clock, a tuple
+with one number a lane: the last position on that lane that the value depends on. A collective whose clock has not
+reached the tail of a lane can be in flight with what is there. So each collective costs one look at each lane,
+and no two collectives are ever compared.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from jaxlib.mlir import ir
+
+from hloverlap.passes.analysis.collectives import PERMUTE, Collective, is_group_call
+from hloverlap.passes.analysis.dataflow import Dataflow, Instance, Place
+from hloverlap.passes.mlir.symbols import Symbols
+
+Clock = tuple[int, ...]
+
+# XLA:GPU joins permutes with equal pairs up to this many bytes: xla_gpu_collective_permute_combine_threshold_bytes.
+COMBINER_BYTES = 30 * 1024 * 1024
+
+DEFAULT_LANE = 0  # XLA's own communication stream 0: groups, and whatever carries no annotation
+_MOST_USER_LANES = 32  # a module that names more streams has the rest share one lane
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Member:
+    """One execution path of one op. position: its number on its unit's lane, from 1."""
+
+    op: ir.Operation
+    instance: Instance
+    position: int
+
+
+class Rival(NamedTuple):
+    """Positions `after` < p <= `upto` on a lane, the last of which is in the unit `tail`."""
+
+    lane: int
+    after: int
+    upto: int
+    tail: Unit
+
+
+@dataclasses.dataclass(eq=False)
+class Unit:
+    """Collectives that XLA runs as one: a single one, or independent permutes with the same pairs in the same step.
+
+    lane: the queue it is in. user_stream: the user's own annotation, as text. group: it is a group call.
+    partner: an op that can be in flight with it, None if there is none.
+    rivals: what was met before it on other lanes and can be in flight with it.
+    crowds: the unit before it on its lane where that is independent: it has the same pairs, or there are no more lanes.
+    beside_user: an annotation of the user's is on a permute that XLA would otherwise join to it.
+    """
+
+    lane: int
+    user_stream: str | None
+    group: bool
+    bytes: int = 0
+    members: list[Member] = dataclasses.field(default_factory=list)
+    partner: ir.Operation | None = None
+    rivals: list[Rival] = dataclasses.field(default_factory=list)
+    crowds: Unit | None = None
+    beside_user: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Lanes:
+    """units: in order of their first member. roots: the execution paths.
+
+    unfollowed: functions whose every call could not be looked at, since there are too many paths to them.
+    """
+
+    units: tuple[Unit, ...]
+    roots: tuple[Instance, ...]
+    unfollowed: frozenset[str]
+
+
+def place(symbols: Symbols, max_lanes: int, own: Iterable[ir.Operation], kinds: frozenset[str]) -> Lanes:
+    """Puts each collective of `kinds`, and each group call, in a lane.
+
+    Chains of dependent collectives share one of `max_lanes` lanes, and so do permutes with the same pairs; other
+    independent ones get different lanes while there are any. Lane 0 is XLA's default stream, which groups cannot leave;
+    the user's own streams have lanes of their own after it. `own`: annotated ops whose annotation is not the user's.
+    """
+    placer = _Placer(symbols, max_lanes, frozenset(own), kinds)
+    roots = placer.flow.run()
+    return Lanes(tuple(placer.units), tuple(roots), placer.flow.unfollowed())
+
+
+class _Placer:
+    def __init__(self, symbols: Symbols, max_lanes: int, own: frozenset[ir.Operation], kinds: frozenset[str]) -> None:
+        self._facts: dict[ir.Operation, Collective] = {}
+        self._user_lanes: dict[str, int] = {}  # stream -> lane
+        self._read(symbols, own, kinds)
+        fixed = 1 + max(self._user_lanes.values(), default=DEFAULT_LANE)
+        self._free = range(fixed, fixed + max_lanes)
+        self._queues: list[list[tuple[Member, Unit]]] = [[] for _ in range(fixed + max_lanes)]
+        self._bytes = [0] * len(self._queues)
+        self._alone: list[list[tuple[Member, Unit]]] = [[] for _ in self._queues]  # no partner yet, by position
+        self._joined: dict[tuple[Clock, Clock], Clock] = {}
+        self._combinable: dict[tuple[object, ...], Unit] = {}
+        self._alike: dict[tuple[object, ...], Unit] = {}
+        self._combinable_user: dict[tuple[object, ...], Unit] = {}
+        self.units: list[Unit] = []
+        self.flow: Dataflow[Clock] = Dataflow(symbols, (0,) * len(self._queues), self._join, self._transfer)
+
+    def _read(self, symbols: Symbols, own: frozenset[ir.Operation], kinds: frozenset[str]) -> None:
+        def visit(op: ir.Operation) -> ir.WalkResult:
+            if op.name in kinds:
+                fact = Collective.of(op)
+                if op in own:
+                    fact = dataclasses.replace(fact, stream=None)
+                self._facts[op] = fact
+                if fact.stream is not None and fact.stream not in self._user_lanes:
+                    self._user_lanes[fact.stream] = 1 + min(len(self._user_lanes), _MOST_USER_LANES)
+            return ir.WalkResult.ADVANCE
+
+        for function in symbols.functions.values():
+            function.walk(visit)
+
+    def _join(self, a: Clock, b: Clock) -> Clock:
+        if a is b:
+            return a
+        if (joined := self._joined.get((a, b))) is None:
+            joined = self._joined[a, b] = tuple(map(max, a, b))
+        return joined
+
+    def _transfer(self, op: ir.Operation, clock: Clock, place: Place) -> Clock:
+        fact = self._facts.get(op)
+        if fact is None and not is_group_call(op):
+            return clock
+        unit = self._unit(fact, clock, place)
+        member = Member(op, place.instance, len(self._queues[unit.lane]) + 1)
+        unit.members.append(member)
+        self._queues[unit.lane].append((member, unit))
+        if fact is not None:
+            unit.bytes += fact.bytes
+            self._bytes[unit.lane] += fact.bytes
+        self._find_rivals(member, unit, clock)
+        return (*clock[: unit.lane], member.position, *clock[unit.lane + 1 :])
+
+    def _unit(self, fact: Collective | None, clock: Clock, place: Place) -> Unit:
+        """The open unit that XLA would join this one to, else a new one in the best lane."""
+        if fact is None:
+            unit = Unit(DEFAULT_LANE, None, group=True, crowds=self._passed(DEFAULT_LANE, clock))
+        elif fact.op.name != PERMUTE:
+            unit = self._new_unit(fact, clock)
+        else:
+            key = (place.step, fact.mode, fact.pairs)
+            of_user = fact.stream is not None
+            mate = self._combinable.get(key)
+            user_mate = self._combinable_user.get(key)
+            if mate is not None and clock[mate.lane] >= mate.members[0].position:
+                mate = None
+            if mate is not None and not of_user and mate.bytes + fact.bytes <= COMBINER_BYTES:
+                return mate
+            alike = (place.step, fact.mode, fact.canonical_pairs)
+            unit = self._new_unit(fact, clock, self._alike.get(alike))
+            if of_user:
+                self._combinable_user[key] = unit
+                if mate is not None:
+                    mate.beside_user = True
+            else:
+                self._combinable[key] = self._alike[alike] = unit
+                if user_mate is not None and clock[user_mate.lane] < user_mate.members[0].position:
+                    unit.beside_user = True
+        self.units.append(unit)
+        return unit
+
+    def _new_unit(self, fact: Collective, clock: Clock, alike: Unit | None = None) -> Unit:
+        """A unit in the lane that fits best. alike: the last one with the same pairs: it uses the same links, so that
+        the two would only get in each other's way on lanes of their own.
+        """
+        if fact.stream is not None:
+            lane = self._user_lanes[fact.stream]
+            return Unit(lane, fact.stream, group=False, crowds=self._passed(lane, clock))
+        last = self._passed(alike.lane, clock) if alike is not None else None
+        if last is not None and last is alike and clock[last.lane] < last.members[0].position:
+            return Unit(last.lane, None, group=False, crowds=last)
+        following = [lane for lane in self._free if 0 < len(self._queues[lane]) == clock[lane]]
+        unused = [lane for lane in self._free if not self._queues[lane]]
+        if lanes := following or unused:
+            return Unit(lanes[0], None, group=False)
+        lane = min(self._free, key=self._bytes.__getitem__)
+        return Unit(lane, None, group=False, crowds=self._passed(lane, clock))
+
+    def _passed(self, lane: int, clock: Clock) -> Unit | None:
+        """The last unit on a lane, if a collective with this clock would not wait for it."""
+        queue = self._queues[lane]
+        return queue[-1][1] if clock[lane] < len(queue) else None
+
+    def _find_rivals(self, member: Member, unit: Unit, clock: Clock) -> None:
+        """Notes what is on other lanes and not waited for: it can be in flight with this member."""
+        rivals = [
+            Rival(lane, clock[lane], len(queue), queue[-1][1])
+            for lane, queue in enumerate(self._queues)
+            if lane != unit.lane and clock[lane] < len(queue)
+        ]
+        unit.rivals += rivals
+        for lane, after, _, tail in rivals:
+            unit.partner = unit.partner or tail.members[-1].op
+            alone = self._alone[lane]
+            while alone and alone[-1][0].position > after:  # each is taken off once, so this is linear in all
+                other = alone.pop()[1]
+                other.partner = other.partner or member.op
+        if unit.partner is None:
+            self._alone[unit.lane].append((member, unit))

@@ -1,0 +1,1 @@
+"""Builders of IR that several passes share."""

@@ -1,0 +1,90 @@
+"""A function that is called on several paths, made into as many functions as its ops need different attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+from jaxlib.mlir import ir
+
+from hloverlap.passes.analysis.dataflow import Instance
+from hloverlap.passes.mlir.symbols import Symbols
+
+Wishes = Mapping[Instance, Mapping[ir.Operation, Hashable]]
+
+
+def specialize(symbols: Symbols, roots: Sequence[Instance], wishes: Wishes) -> dict[ir.Operation, Any]:
+    """Gives each op its wish, where execution paths may wish differently for one op.
+
+    Paths that agree share one function; for the others the function is copied, under a name that is free, right
+    behind the original, and their calls are turned to it. Returns op -> wish in the order of execution paths, with the
+    ops of copies in place of the originals.
+    """
+    return _Specializer(symbols, wishes).run(roots)
+
+
+class _Specializer:
+    def __init__(self, symbols: Symbols, wishes: Wishes) -> None:
+        self._symbols = symbols
+        self._wishes = wishes
+        self._ops = {name: _ops_of(function) for name, function in symbols.functions.items()}
+        self._signatures: dict[Instance, Hashable] = {}
+        self._variants: dict[str, dict[Hashable, str]] = {}
+        self._last: dict[str, ir.Operation] = {}  # the newest variant: the next one goes behind it
+        self._granted: dict[ir.Operation, Any] = {}
+
+    def run(self, roots: Sequence[Instance]) -> dict[ir.Operation, Any]:
+        for root in roots:
+            self._grant(root, self._symbols.functions[root.function])
+        return self._granted
+
+    def _signature(self, instance: Instance) -> Hashable:
+        if instance not in self._signatures:
+            self._signatures[instance] = (
+                tuple(self._wishes.get(instance, {}).values()),
+                tuple(map(self._signature, instance.children)),
+            )
+        return self._signatures[instance]
+
+    def _grant(self, instance: Instance, function: ir.Operation) -> None:
+        originals = self._ops[instance.function]
+        actual = dict(zip(originals, _ops_of(function), strict=True))
+        for op, wish in self._wishes.get(instance, {}).items():
+            self._granted[actual[op]] = wish
+        for child in instance.children:
+            assert child.op is not None
+            variants = self._variants.setdefault(child.function, {})
+            signature = self._signature(child)
+            name = variants.get(signature)
+            if name is None:
+                original = self._symbols.functions[child.function]
+                chosen = self._copy(original) if variants else original
+                self._last[child.function] = chosen
+                name = variants[signature] = chosen.attributes["sym_name"].value
+                self._grant(child, chosen)
+            _redirect(actual[child.op], name)
+
+    def _copy(self, function: ir.Operation) -> ir.Operation:
+        wish = f"{function.attributes['sym_name'].value}_streams"
+        name = self._symbols.unused(wish)
+        copy = function.clone(ip=ir.InsertionPoint(function)).operation
+        copy.move_after(self._last[function.attributes["sym_name"].value])
+        copy.attributes["sym_name"] = ir.StringAttr.get(name, function.context)
+        return copy
+
+
+def _redirect(call: ir.Operation, name: str) -> None:
+    attribute = "callee" if call.name == "func.call" else "decomposition"
+    if call.attributes[attribute].value != name:
+        call.attributes[attribute] = ir.FlatSymbolRefAttr.get(name, call.context)
+
+
+def _ops_of(function: ir.Operation) -> list[ir.Operation]:
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    function.walk(visit)
+    return found

@@ -1,0 +1,1 @@
+"""The checks that verify-collectives makes, one kind a file."""

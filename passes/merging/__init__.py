@@ -1,0 +1,1 @@
+"""How merge-cross-host-transfers decides what is merged, and in which way."""

@@ -1,0 +1,1 @@
+"""What MLIR's Python bindings lack; nothing here knows a collective."""

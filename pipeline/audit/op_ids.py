@@ -1,0 +1,100 @@
+"""Numbers a module's collectives so that XLA's thunks can be tied back to them, and notes what they are."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+
+from jaxlib.mlir import ir
+
+from hloverlap.passes.analysis.collectives import KINDS, PERMUTE, Collective
+from hloverlap.passes.machine.topology import Pair
+from hloverlap.passes.mlir import frontend_attributes
+from hloverlap.passes.mlir.locations import source_of
+from hloverlap.pipeline.audit.launches import ID_ATTRIBUTE
+
+
+@dataclasses.dataclass(frozen=True)
+class CollectiveOp:
+    """A collective of the module.
+
+    id: its place in program order, from 0. kind: e.g. ``collective_permute``. bytes: what one partition puts in.
+    pairs: of a permute. stream: its stream annotation as written, or None. key: its combiner key, or None.
+    file, line: where the user wrote it ("" and 0 when unknown). function: the function that holds it.
+    """
+
+    id: int
+    kind: str
+    bytes: int
+    pairs: tuple[Pair, ...]
+    stream: str | None
+    key: str | None
+    file: str
+    line: int
+    function: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Tagged:
+    """A module ready to compile.
+
+    image: bytecode of a copy in which every collective carries its id; the module itself is untouched.
+    replicas, partitions: what it is for. shardy: whether Shardy partitions it.
+    """
+
+    image: bytes
+    collectives: tuple[CollectiveOp, ...]
+    replicas: int
+    partitions: int
+    shardy: bool
+
+
+def tag(module: ir.Module) -> Tagged:
+    """Numbers the collectives of a copy of `module`, in the order in which they are written."""
+    collectives: list[CollectiveOp] = []
+    shardy = False
+    with module.context:
+        copy = module.operation.clone()
+
+        def visit(op: ir.Operation) -> ir.WalkResult:
+            nonlocal shardy
+            shardy = shardy or op.name.startswith("sdy.")
+            if op.name in KINDS:
+                collectives.append(_describe(op, len(collectives)))
+                frontend_attributes.update(op, {ID_ATTRIBUTE: str(len(collectives) - 1)})
+            return ir.WalkResult.ADVANCE
+
+        copy.walk(visit, ir.WalkOrder.PRE_ORDER)
+        image = io.BytesIO()
+        copy.write_bytecode(image)
+    replicas, partitions = (_count(module, name) for name in ("mhlo.num_replicas", "mhlo.num_partitions"))
+    return Tagged(image.getvalue(), tuple(collectives), replicas, partitions, shardy)
+
+
+def _describe(op: ir.Operation, number: int) -> CollectiveOp:
+    seen = Collective.of(op)
+    attributes = frontend_attributes.read(op)
+    file, line = source_of(op.location)
+    return CollectiveOp(
+        id=number,
+        kind=seen.kind,
+        bytes=seen.bytes,
+        pairs=seen.pairs if op.name == PERMUTE else (),
+        stream=seen.stream,
+        key=attributes.get(frontend_attributes.COMBINER_KEY),
+        file=file,
+        line=line,
+        function=_function(op),
+    )
+
+
+def _function(op: ir.Operation) -> str:
+    parent = op.parent
+    while parent is not None and parent.operation.name != "func.func":
+        parent = parent.operation.parent
+    return ir.StringAttr(parent.attributes["sym_name"]).value if parent is not None else ""
+
+
+def _count(module: ir.Module, name: str) -> int:
+    attributes = module.operation.attributes
+    return ir.IntegerAttr(attributes[name]).value if name in attributes else 1

@@ -1,0 +1,1 @@
+"""A second oracle for equivalence: a StableHLO interpreter of several partitions."""

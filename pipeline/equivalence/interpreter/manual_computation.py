@@ -1,0 +1,135 @@
+"""Shardy's manual computations: which part of a whole array each partition works on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import sdy, stablehlo
+
+from hloverlap.pipeline.equivalence.entry import NotRunnableError
+from hloverlap.pipeline.equivalence.interpreter.op_eval import Evaluator, Value
+
+Place = tuple[int, ...]  # for each dimension, which of its parts
+
+
+class Manual:
+    """Splits and joins the arrays of manual computations. All axes of the mesh must be manual."""
+
+    def __init__(self, module: ir.Module, evaluator: Evaluator) -> None:
+        self._evaluator = evaluator
+        self._meshes = {
+            ir.StringAttr(op.operation.attributes["sym_name"]).value: sdy.MeshAttr(op.operation.attributes["mesh"])
+            for op in module.body
+            if op.operation.name == "sdy.mesh"
+        }
+
+    def split(self, op: ir.Operation, values: Sequence[Value]) -> tuple[int, list[list[Value]]]:
+        """How many partitions there are, and what each of them gets of the operands."""
+        shardings = sdy.TensorShardingPerValueAttr(op.attributes["in_shardings"]).shardings
+        partitions = self._check(op)
+        parts: list[list[Value]] = [[] for _ in range(partitions)]
+        for number, (value, sharding) in enumerate(zip(values, shardings, strict=True)):
+            type_ = op.operands[number].type
+            counts, places = self._places(sharding, partitions, type_)
+            made: dict[Place, Value] = {}
+            for partition, place in enumerate(places):
+                if place not in made:
+                    made[place] = self._part(op, number, value, type_, counts, place)
+                parts[partition].append(made[place])
+        return partitions, parts
+
+    def join(self, op: ir.Operation, parts: Sequence[Sequence[Value]]) -> list[Value]:
+        """The whole results; of partitions that hold the same part, the last one counts."""
+        shardings = sdy.TensorShardingPerValueAttr(op.attributes["out_shardings"]).shardings
+        terminator = list(op.regions[0].blocks[0].operations)[-1].operation
+        results = []
+        for number, sharding in enumerate(shardings):
+            counts, places = self._places(sharding, len(parts), op.results[number].type)
+            held = {place: parts[partition][number] for partition, place in enumerate(places)}
+            ordered = [held[place] for place in sorted(held)]
+
+            def build(arguments: Sequence[ir.Value], counts: Place = counts) -> list[ir.Value]:
+                pieces = list(arguments)
+                for dimension in reversed(range(len(counts))):
+                    count = counts[dimension]
+                    rows = [pieces[start : start + count] for start in range(0, len(pieces), count)]
+                    pieces = [row[0] if len(row) == 1 else stablehlo.concatenate(row, dimension) for row in rows]
+                return pieces
+
+            types = [terminator.operands[number].type] * len(ordered)
+            results += self._evaluator.built((op, "join", number), build, types, ordered)
+        return results
+
+    def _check(self, op: ir.Operation) -> int:
+        """Partitions of the one mesh that all shardings name."""
+        meshes = [
+            self._mesh(sharding)
+            for name in ("in_shardings", "out_shardings")
+            for sharding in sdy.TensorShardingPerValueAttr(op.attributes[name]).shardings
+        ]
+        if not meshes or any(str(mesh) != str(meshes[0]) for mesh in meshes):
+            raise NotRunnableError("a manual computation is over no mesh, or over several")
+        axes = sdy.ManualAxesAttr(op.attributes["manual_axes"])
+        manual = {str(axes[number]).strip('"') for number in range(len(axes))}
+        sizes = {axis.name: axis.size for axis in map(sdy.MeshAxisAttr, meshes[0].axes)}
+        if any(size > 1 for name, size in sizes.items() if name not in manual):
+            raise NotRunnableError("a manual computation leaves some axes of its mesh to Shardy")
+        return math.prod(sizes.values())
+
+    def _mesh(self, sharding: ir.Attribute) -> sdy.MeshAttr:
+        name = sdy.TensorShardingAttr(sharding).mesh_or_ref
+        if isinstance(name, ir.FlatSymbolRefAttr):
+            return self._meshes[name.value]
+        return sdy.MeshAttr(name)
+
+    def _places(self, sharding: ir.Attribute, partitions: int, type_: ir.Type) -> tuple[Place, list[Place]]:
+        """Into how many parts each dimension is cut, and the place of each partition's part."""
+        mesh = self._mesh(sharding)
+        names = [sdy.MeshAxisAttr(axis).name for axis in mesh.axes]
+        sizes = [sdy.MeshAxisAttr(axis).size for axis in mesh.axes]
+        dimensions = []
+        for dimension in map(sdy.DimensionShardingAttr, sdy.TensorShardingAttr(sharding).dimension_shardings):
+            axes = [sdy.AxisRefAttr(axis) for axis in dimension.axes]
+            if any(axis.sub_axis_info is not None for axis in axes):
+                raise NotRunnableError("a sharding takes part of an axis")
+            dimensions.append([names.index(axis.name) for axis in axes])
+        counts = tuple(math.prod(sizes[axis] for axis in axes) for axes in dimensions)
+        shape = ir.RankedTensorType(type_).shape
+        if any(length % count for length, count in zip(shape, counts, strict=True)):
+            raise NotRunnableError("a sharding does not divide its array evenly")
+        places: list[Place] = [()] * partitions
+        device_ids = list(mesh.device_ids) or list(range(partitions))
+        for position, device in enumerate(device_ids):
+            coordinates = _unravel(position, sizes)
+            places[device] = tuple(_ravel(coordinates, sizes, axes) for axes in dimensions)
+        return counts, places
+
+    def _part(self, op: ir.Operation, number: int, value: Value, type_: ir.Type, counts: Place, place: Place) -> Value:
+        if set(counts) <= {1}:
+            return value
+        shape = ir.RankedTensorType(type_).shape
+        lengths = [length // count for length, count in zip(shape, counts, strict=True)]
+        start = [at * length for at, length in zip(place, lengths, strict=True)]
+        limit = [first + length for first, length in zip(start, lengths, strict=True)]
+
+        def build(arguments: Sequence[ir.Value]) -> list[ir.Value]:
+            return [stablehlo.slice(arguments[0], start, limit, [1] * len(start))]
+
+        return self._evaluator.built((op, "split", number, place), build, [type_], [value])[0]
+
+
+def _unravel(position: int, sizes: Sequence[int]) -> list[int]:
+    coordinates = []
+    for size in reversed(sizes):
+        position, coordinate = divmod(position, size)
+        coordinates.append(coordinate)
+    return coordinates[::-1]
+
+
+def _ravel(coordinates: Sequence[int], sizes: Sequence[int], axes: Sequence[int]) -> int:
+    position = 0
+    for axis in axes:
+        position = position * sizes[axis] + coordinates[axis]
+    return position

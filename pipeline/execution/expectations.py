@@ -1,0 +1,95 @@
+"""Expected diagnostics in comments, as mlir-opt's --verify-diagnostics takes them.
+
+    // expected-remark@+1 {{stream 3}}
+    // expected-error-re@below {{found {{[0-9]+}} results}}
+
+The text in braces is part of the message; with ``-re`` the inner braces hold regular expressions. Every diagnostic
+must be expected and every expectation met. A diagnostic about another file, such as the JAX source that the module
+names, has no line here and is expected by ``@unknown``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from hloverlap.passes.mlir.diagnostics import Diagnostic
+
+_EXPECTED = re.compile(
+    r"expected-(?P<severity>error|note|remark|warning)(?P<re>-re)?[ \t]*"
+    r"(?:@(?P<where>[+-]\d+|above|below|unknown))?[ \t]*\{\{(?P<text>.*)\}\}\s*$"
+)
+# MLIR adds this note to every error about an operation, and the bindings have no switch for it.
+_PRINTED_OPERATION = "see current operation"
+_NEARLY = re.compile(r"//.*expected-(error|note|remark|warning)")
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """One designator. line: where the diagnostic must be, 0 for nowhere; written: the designator's own line."""
+
+    severity: str
+    pattern: re.Pattern[str]
+    text: str
+    line: int
+    written: int
+
+    def meets(self, diagnostic: Diagnostic) -> bool:
+        """Whether this is the diagnostic meant."""
+        here = diagnostic.line if diagnostic.file == "-" else 0
+        return (self.severity, self.line) == (diagnostic.severity, here) and self.pattern.search(
+            diagnostic.message
+        ) is not None
+
+
+def parse(text: str) -> list[Expectation]:
+    """The designators in `text`. Raises ValueError for a bad regular expression or a designator without text."""
+    lines = text.split("\n")
+    designators = {number for number, line in enumerate(lines, 1) if _EXPECTED.search(line)}
+    found = []
+    for number, line in enumerate(lines, 1):
+        match = _EXPECTED.search(line)
+        if match is None:
+            if _NEARLY.search(line):
+                raise ValueError(f"line {number}: an expectation is written 'expected-error@+1 {{{{text}}}}'")
+            continue
+        where = match["where"] or "+0"
+        if where == "unknown":
+            target = 0
+        elif where in ("above", "below"):
+            step = 1 if where == "below" else -1
+            target = number + step
+            while target in designators:
+                target += step
+        else:
+            target = number + int(where)
+        try:
+            pattern = _with_regexes(match["text"]) if match["re"] else re.compile(re.escape(match["text"]))
+        except re.error as error:
+            raise ValueError(f"line {number}: bad regular expression: {error}") from None
+        found.append(Expectation(match["severity"], pattern, match["text"], target, number))
+    return found
+
+
+def failures(expected: Iterable[Expectation], produced: Iterable[Diagnostic], name: str) -> list[str]:
+    """What does not agree, one sentence each, as ``name:line: error: ...``; empty when all do."""
+    open_ones = list(expected)
+    wrong = []
+    for diagnostic in produced:
+        met = next((each for each in open_ones if each.meets(diagnostic)), None)
+        if met is not None:
+            open_ones.remove(met)
+        elif not diagnostic.message.startswith(_PRINTED_OPERATION):
+            said = f"unexpected {diagnostic.severity}: {diagnostic.headline}"
+            wrong.append(Diagnostic("error", said, diagnostic.file, diagnostic.line).text(name))
+    wrong += [
+        f'{name}:{each.written}: error: expected {each.severity} "{each.text}" was not produced' for each in open_ones
+    ]
+    return wrong
+
+
+def _with_regexes(text: str) -> re.Pattern[str]:
+    """Literal text in which ``{{...}}`` holds regular expressions."""
+    pieces = re.split(r"\{\{(.*?)\}\}", text)
+    return re.compile("".join(f"(?:{piece})" if odd % 2 else re.escape(piece) for odd, piece in enumerate(pieces)))

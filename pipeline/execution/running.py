@@ -1,0 +1,147 @@
+"""A pipeline over one module, from Python."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from jaxlib.mlir import ir
+
+from hloverlap.passes.analysis import cost
+from hloverlap.passes.context import CompileOption, Context, Remark
+from hloverlap.passes.errors import PassFailedError, PipelineError
+from hloverlap.passes.machine.topology import Topology
+from hloverlap.passes.mlir.dialects import make_context
+from hloverlap.pipeline import jax_internals
+from hloverlap.pipeline.execution import manager, resolution
+from hloverlap.pipeline.formats import reading
+from hloverlap.pipeline.messages import remarks
+
+Program: TypeAlias = ir.Module | bytes | str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run made.
+
+    module: the rewritten module, in the context of the module given or in one of its own.
+    remarks: what was done and declined, in order. statistics: pass -> statistic -> count.
+    compile_options: XLA options without which the rewrite has no effect.
+    changed: whether the module differs from the input, locations included.
+    """
+
+    module: ir.Module
+    remarks: tuple[Remark, ...]
+    statistics: Mapping[str, Mapping[str, int]]
+    compile_options: Mapping[str, CompileOption]
+    changed: bool
+
+    @property
+    def xla_flags(self) -> str:
+        """`compile_options` as the value of XLA_FLAGS; "" when nothing is needed."""
+        return remarks.xla_flags(self.compile_options)
+
+
+def run(
+    program: Program,
+    pipeline: resolution.Pipeline = "overlap",
+    *,
+    topology: Topology | str | None = None,
+    target: cost.Target | str | None = None,
+    verify_each: bool = True,
+) -> Result:
+    """Runs `pipeline` on a copy of `program`.
+
+    program: a module, which is not changed; or the bytes, or the path, of any format that hlo-opt reads.
+    pipeline: text such as ``"canonicalize-permutes,cse"`` or ``"builtin.module(...)"``; or a pass; or passes in order;
+        or what `resolution.resolve` made of one of these.
+    topology: a Topology, or text as for ``Topology.parse``.
+    target: what transfers cost where the result will run, or its name, one of ``cost.TARGETS``. Where it
+        is not given, costs are an H200's, and what pays on some machines only is not done.
+    verify_each: whether MLIR verifies the module after each pass.
+
+    Raises PipelineError (ill-formed pipeline, failed pass, topology of the wrong size), reading.ReadError (program
+    cannot be read), ValueError (topology text, target name).
+    """
+    module, name = _module(program)
+    return run_in_place(module, pipeline, topology, verify_each, name, target)
+
+
+def run_in_place(
+    module: ir.Module,
+    pipeline: resolution.Pipeline,
+    topology: Topology | str | None = None,
+    verify_each: bool = True,
+    name: str = "<module>",
+    target: cost.Target | str | None = None,
+) -> Result:
+    """The same on a module that is the caller's to give away. name: what messages call it."""
+    steps = resolution.resolve(pipeline, module.context)
+    context = make_pass_context(module, topology, target)
+    before = bytecode(module)
+    manager.run(steps, module.operation, context, manager.Instrumentation(verify_each=verify_each), name)
+    check_remarks(context, name)
+    return Result(
+        module=module,
+        remarks=tuple(context.remarks),
+        statistics=context.statistics,
+        compile_options=context.compile_options,
+        changed=bytecode(module) != before,
+    )
+
+
+def make_pass_context(
+    module: ir.Module, topology: Topology | str | None, target: cost.Target | str | None = None
+) -> Context:
+    """What the passes are told. Raises PipelineError when the topology is of another size than the module."""
+    if isinstance(topology, str):
+        topology = Topology.parse(topology)
+    if topology is not None and (size := device_count(module)) not in (None, topology.size):
+        raise PipelineError(f"the topology has {topology.size} partitions but the module is for {size}")
+    if isinstance(target, str):
+        target = cost.named(target)
+    return Context(topology=topology, target=target, capabilities=jax_internals.capabilities())
+
+
+def device_count(module: ir.Module) -> int | None:
+    """How many partitions the module is for, or replicas where it has one partition (pmap); None if it does not say."""
+    attributes = module.operation.attributes
+    partitions, replicas = (
+        ir.IntegerAttr(attributes[name]).value if name in attributes else None
+        for name in ("mhlo.num_partitions", "mhlo.num_replicas")
+    )
+    return replicas if partitions in (None, 1) and replicas is not None else partitions
+
+
+def check_remarks(context: Context, name: str) -> None:
+    """Raises PassFailedError with the first remark that is an error."""
+    for remark in context.errors():
+        raise PassFailedError(remarks.as_text(remark, name))
+
+
+def _module(program: Program) -> tuple[ir.Module, str]:
+    """A module that is ours to change, and its name."""
+    if isinstance(program, ir.Module):
+        return ir.Module.parse(bytecode(program), program.context), "<module>"
+    context = make_context()
+    if isinstance(program, bytes):
+        return reading.read(program, "<bytes>", context).module, "<bytes>"
+    source = reading.read_path(os.fspath(program), context)
+    return source.module, source.name
+
+
+def in_own_context(module: ir.Module) -> ir.Module:
+    """A copy in a context of its own, for modules of jax, whose contexts run passes on threads: Python passes do not
+    survive that.
+    """
+    return ir.Module.parse(bytecode(module), make_context(load_all=False))
+
+
+def bytecode(module: ir.Module) -> bytes:
+    """A faithful image, to copy and to compare; it takes a third of the time of text."""
+    image = io.BytesIO()
+    module.operation.write_bytecode(image)
+    return image.getvalue()

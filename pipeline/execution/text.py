@@ -1,0 +1,199 @@
+"""Pipeline text as a tree, every part with its place in the text.
+
+    builtin.module(canonicalize{top-down=false}, func.func(cse), overlap)
+
+The grammar is MLIR's: elements are separated by commas; an element is a pass with options in braces, or an operation
+name with elements in parentheses. Names are not looked up here: `resolution` does that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NoReturn
+
+from hloverlap.passes.errors import PipelineTextError
+
+ROOT = "builtin.module"
+_NAME = re.compile(r"[A-Za-z_][\w.$-]*")
+_SPACE = re.compile(r"\s*")
+_KEY = re.compile(r"[^\s={}'\"]+")
+
+
+@dataclass(frozen=True)
+class OptionNode:
+    """``name=value`` or ``name`` alone (value None), with the offsets of both in the pipeline text."""
+
+    name: str
+    value: str | None
+    position: int
+    value_position: int
+
+    def __str__(self) -> str:
+        return self.name if self.value is None else f"{self.name}={quoted(self.value)}"
+
+
+@dataclass(frozen=True)
+class PassNode:
+    """A pass (or named pipeline) and its options. raw_options: the text between the braces, as written."""
+
+    name: str
+    position: int
+    options: tuple[OptionNode, ...] = ()
+    raw_options: str = ""
+
+
+@dataclass(frozen=True)
+class AnchorNode:
+    """An operation name and what runs on each such operation."""
+
+    name: str
+    position: int
+    children: tuple[PassNode | AnchorNode, ...] = ()
+
+
+def parse(text: str) -> AnchorNode:
+    """The tree of `text`, rooted at ``builtin.module``; a bare list of elements is taken to stand inside one.
+
+    Raises PipelineTextError.
+    """
+    reader = _Reader(text)
+    try:
+        children = tuple(reader.elements(closing=""))
+    except RecursionError:
+        raise PipelineTextError("operations are nested too deep", text, 0) from None
+    if len(children) == 1 and isinstance(children[0], AnchorNode) and children[0].name in (ROOT, "any"):
+        return AnchorNode(ROOT, children[0].position, children[0].children)
+    return AnchorNode(ROOT, 0, children)
+
+
+def element(name: str, options: str) -> str:
+    """The text of one pass; options may be empty."""
+    return f"{name}{{{options}}}" if options else name
+
+
+def quoted(value: str) -> str:
+    """`value` as an option's value: in quotes where blanks or quotes would end it early."""
+    if value and not re.search(r"[\s'\"{}=,]", value):
+        return value
+    if _balanced(value):
+        return value
+    quote = "'" if "'" not in value else '"'
+    return f"{quote}{value}{quote}"
+
+
+def _balanced(value: str) -> bool:
+    """Whether `value` is one group such as {a,b}, which needs no quotes."""
+    return value.startswith("{") and _closing(value, 0) == len(value) - 1
+
+
+def _closing(text: str, start: int) -> int:
+    """Offset of the brace that closes the one at `start`; -1 when none does. Quoted text is passed over."""
+    depth, quote = 0, ""
+    for offset in range(start, len(text)):
+        character = text[offset]
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "'\"":
+            quote = character
+        elif character == "{":
+            depth += 1
+        elif character == "}":
+            depth -= 1
+            if not depth:
+                return offset
+    return -1
+
+
+class _Reader:
+    """Recursive descent over the text."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+
+    def elements(self, closing: str) -> Iterator[PassNode | AnchorNode]:
+        """Elements up to and including `closing`, or up to the end of the text."""
+        opened = self.at - 1
+        self._skip()
+        if not self._take(closing):
+            while True:
+                yield self._element(opened)
+                self._skip()
+                if self._take(closing):
+                    break
+                if not closing and self._take(")"):
+                    raise PipelineTextError("this ')' closes nothing", self.text, self.at - 1)
+                if not self._take(","):
+                    self._fail(f"expected ',' or '{closing}'" if closing else "expected ','", opened)
+                self._skip()
+
+    def _element(self, opened: int) -> PassNode | AnchorNode:
+        start = self.at
+        match = _NAME.match(self.text, start)
+        if match is None:
+            self._fail("expected the name of a pass or operation", opened)
+        self.at = match.end()
+        name = match[0]
+        self._skip()
+        if self._take("("):
+            return AnchorNode(name, start, tuple(self.elements(closing=")")))
+        if self.text[self.at : self.at + 1] == "{":
+            end = _closing(self.text, self.at)
+            if end < 0:
+                raise PipelineTextError("this '{' is never closed", self.text, self.at)
+            first, self.at = self.at + 1, end + 1
+            return PassNode(name, start, tuple(self._options(first, end)), self.text[first:end].strip())
+        return PassNode(name, start)
+
+    def _options(self, at: int, end: int) -> Iterator[OptionNode]:
+        """The options between two offsets."""
+        while (at := self._space_end(at)) < end:
+            match = _KEY.match(self.text, at, end)
+            if match is None:
+                raise PipelineTextError("expected the name of an option", self.text, at)
+            position, at = at, match.end()
+            if self.text[at] != "=":
+                yield OptionNode(match[0], None, position, position)
+                continue
+            value_at, at = at + 1, self._value_end(at + 1, end)
+            value = self.text[value_at:at]
+            if len(value) > 1 and value[0] in "'\"" and value[-1] == value[0]:
+                value = value[1:-1]
+            yield OptionNode(match[0], value, position, value_at)
+
+    def _value_end(self, at: int, end: int) -> int:
+        while at < end and not self.text[at].isspace():
+            if self.text[at] in "'\"":
+                closed = self.text.find(self.text[at], at + 1, end)
+                if closed < 0:
+                    raise PipelineTextError("this quote is never closed", self.text, at)
+                at = closed
+            elif self.text[at] == "{":
+                at = _closing(self.text, at)  # there is one: the braces around the options are balanced
+            at += 1
+        return at
+
+    def _space_end(self, at: int) -> int:
+        match = _SPACE.match(self.text, at)
+        assert match is not None
+        return match.end()
+
+    def _skip(self) -> None:
+        self.at = self._space_end(self.at)
+
+    def _take(self, token: str) -> bool:
+        """Moves past `token`; the empty token stands for the end of the text."""
+        if not token:
+            return self.at == len(self.text)
+        if self.text.startswith(token, self.at):
+            self.at += len(token)
+            return True
+        return False
+
+    def _fail(self, message: str, opened: int) -> NoReturn:
+        """At the end of the text the opening bracket is what is wrong, else the character here."""
+        if self.at == len(self.text) and opened >= 0 and self.text[opened] == "(":
+            raise PipelineTextError("this '(' is never closed", self.text, opened)
+        raise PipelineTextError(message, self.text, self.at)

@@ -1,0 +1,82 @@
+"""From a lowering to a compiled, callable executable of the rewritten module.
+
+    lowered = jax.jit(f).lower(x)
+    rewritten = compile(lowered, "overlap")
+    rewritten(x)                      # the same bits as jax.jit(f)(x)
+    rewritten.result.remarks          # what was done
+
+jit's own cache is not touched: a later ``jax.jit(f)(x)`` runs the original.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jaxlib.mlir import ir
+
+from hloverlap.passes.analysis import cost
+from hloverlap.passes.context import CompileOption
+from hloverlap.passes.machine import xla_options
+from hloverlap.passes.machine.topology import Topology
+from hloverlap.pipeline import jax_internals
+from hloverlap.pipeline.execution import running
+
+if TYPE_CHECKING:
+    import jax
+
+
+@dataclasses.dataclass(frozen=True)
+class Rewritten:
+    """A compiled rewritten module, called like the function it came from.
+
+    compiled: what ``lowered.compile()`` would return, for the rewritten module: pytrees, donation and shardings as
+        there. result: what the pipeline did. compiler_options: what was given to XLA, the user's and the rewrite's.
+    """
+
+    compiled: jax.stages.Compiled
+    result: running.Result
+    compiler_options: Mapping[str, CompileOption]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs the executable. Static arguments are left out, as with ``jax.stages.Compiled``."""
+        return self.compiled(*args, **kwargs)
+
+
+def compile(
+    lowered: jax.stages.Lowered,
+    pipeline: str = "overlap",
+    topology: Topology | None = None,
+    compiler_options: Mapping[str, CompileOption] | None = None,
+) -> Rewritten:
+    """Runs `pipeline` on a copy of the lowering's module and compiles the result.
+
+    topology: which host each partition lives on; by default what the lowering's devices say.
+    compiler_options: as for ``lowered.compile``. The options that the rewrite asks for are added on GPUs only, and
+        only where neither these, nor ``jax.jit(f, compiler_options=...)``, nor XLA_FLAGS name them.
+    Raises what `running.run` raises for a pipeline that cannot run, and what XLA raises for one that cannot compile.
+    """
+    module = jax_internals.lowered_module(lowered)
+    devices = jax_internals.lowered_devices(lowered)
+    result = running.run_in_place(
+        running.in_own_context(module), pipeline, topology or topology_of(devices), target=target_of(devices)
+    )
+    given = dict(compiler_options or {})
+    of_jit = jax_internals.lowered_compiler_options(lowered)
+    platform = devices[0].platform if devices else ""
+    options: dict[str, Any] = {**xla_options.to_add(platform, result.compile_options, {*given, *of_jit}), **given}
+    if result.changed:
+        lowered = jax_internals.with_module(lowered, ir.Module.parse(running.bytecode(result.module), module.context))
+    compiled = lowered.compile(compiler_options=options or None)
+    return Rewritten(compiled, result, {**of_jit, **options})
+
+
+def target_of(devices: Sequence[jax.Device]) -> cost.Target | None:
+    """What transfers cost between these devices; None when there are none."""
+    return cost.of_device(devices[0].platform, devices[0].device_kind) if devices else None
+
+
+def topology_of(devices: Sequence[jax.Device]) -> Topology | None:
+    """The host of each partition, from the processes that own the devices; None when there are no devices."""
+    return Topology(tuple(device.process_index for device in devices)) if devices else None

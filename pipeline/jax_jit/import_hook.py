@@ -1,0 +1,73 @@
+"""Installs a setting as soon as a program imports jax, and no earlier.
+
+jax and jaxlib read the environment when they are loaded, and a program may set it before it imports them. So nothing
+here may load either.
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
+
+
+class State:
+    """What came of `install_with_jax`, and of the program.
+
+    imported: jax was. error: why nothing was installed, "" if it was. interrupted: the program was, from the keyboard.
+    """
+
+    imported = False
+    error = ""
+    interrupted = False
+
+
+def install_with_jax(**arguments: Any) -> State:
+    """``interface.install(**arguments)``, now or when jax is imported. An error is kept: the program shall run."""
+    state = State()
+
+    def install() -> None:
+        state.imported = True
+        try:
+            from hloverlap.pipeline.jax_jit import interface
+
+            interface.install(**arguments)
+        except Exception as error:
+            state.error = f"{type(error).__name__}: {error}"
+
+    if "jax" in sys.modules:
+        install()
+    else:
+        sys.meta_path.insert(0, _After("jax", install))
+    return state
+
+
+class _After(importlib.abc.MetaPathFinder):
+    """Calls `then` once, when a module has been imported."""
+
+    def __init__(self, name: str, then: Callable[[], None]) -> None:
+        self._name = name
+        self._then = then
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """The spec that the others find, with `then` at the end of its execution."""
+        if fullname != self._name:
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(fullname)
+        if spec is None or spec.loader is None:
+            return spec
+        execute = spec.loader.exec_module
+
+        def exec_module(module: ModuleType) -> None:
+            execute(module)
+            self._then()
+
+        spec.loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec

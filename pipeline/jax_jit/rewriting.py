@@ -1,0 +1,108 @@
+"""One module on its way from jit to XLA."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import threading
+import time
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.passmanager import PassManager
+
+from hloverlap.passes.context import CompileOption
+from hloverlap.passes.machine import xla_options
+from hloverlap.passes.mlir.dialects import make_context
+from hloverlap.pipeline.execution import running
+from hloverlap.pipeline.jax_jit import compiling, partitioner
+from hloverlap.pipeline.jax_jit.settings import find
+
+if TYPE_CHECKING:
+    import jax
+
+_MOST_BYTES = 1 << 20
+COVERED = ("cpu", *xla_options.GPU_PLATFORMS)
+
+
+@dataclasses.dataclass(frozen=True)
+class Rewrite:
+    """What jit is to compile instead.
+
+    module: in the context of the original; None where the original will do. result: of the pipeline.
+    options: XLA options to add. options_kept: asked for, but the user has set them.
+    seconds: what all this took. fingerprint: see records.Entry. mark: what `partitioner` finds in the module, "" for
+    nothing.
+    """
+
+    module: ir.Module | None
+    result: running.Result
+    options: Mapping[str, CompileOption]
+    options_kept: tuple[str, ...]
+    seconds: float
+    fingerprint: str
+    mark: str
+
+
+def rewrite(
+    token: str, module: ir.Module, platform: str, devices: Sequence[jax.Device], given: Collection[str], marked: bool
+) -> Rewrite:
+    """Runs a setting's pipeline on a copy of `module`.
+
+    devices: in the order of the partitions. given: XLA options that the user set for this compile. marked: whether
+    `partitioner` is to treat the module. Raises what `running.run` raises.
+    """
+    start = time.perf_counter()
+    setting = find(token)
+    topology = setting.topology if len(devices) > 1 else None
+    result = running.run_in_place(
+        _copy(module),
+        setting.steps,
+        topology or compiling.topology_of(devices),
+        target=compiling.target_of(devices),
+    )
+    replacement = ir.Module.parse(running.bytecode(result.module), module.context) if result.changed or marked else None
+    fingerprint = _fingerprint(result.module)
+    mark = partitioner.make_mark(token, fingerprint) if marked else ""
+    asked = dict(result.compile_options)
+    if mark and replacement is not None:
+        partitioner.leave_mark(replacement, mark)
+        asked |= partitioner.options(setting, result.compile_options)
+    added = xla_options.to_add(platform, asked, given)
+    kept = tuple(name for name in asked if name not in added) if platform in xla_options.GPU_PLATFORMS else ()
+    return Rewrite(replacement, result, added, kept, time.perf_counter() - start, fingerprint, mark)
+
+
+def function_name(module_name: str) -> str:
+    """A module's name without what jax puts before the function's own: jit_train_step is train_step."""
+    return module_name.removeprefix("jit_").removeprefix("pmap_")
+
+
+class _Spare(threading.local):
+    """The MLIR context for the next module of this thread, and how many bytes of modules it has seen."""
+
+    context: ir.Context | None = None
+    bytes = 0
+
+
+_spare = _Spare()
+
+
+def _copy(module: ir.Module) -> ir.Module:
+    """A copy in a context of ours: jax's run passes on threads, which Python passes do not survive.
+
+    Small modules share one, since loading the dialects takes as long as reading such a module. A context never frees
+    the constants that it has seen, so it is dropped after a megabyte.
+    """
+    image = running.bytecode(module)
+    if _spare.context is None or _spare.bytes > _MOST_BYTES:
+        _spare.context, _spare.bytes = make_context(load_all=False), 0
+    _spare.bytes += len(image)
+    return ir.Module.parse(image, _spare.context)
+
+
+def _fingerprint(module: ir.Module) -> str:
+    """Of the module without locations, which name files of this machine. The module loses them."""
+    PassManager.parse("builtin.module(strip-debuginfo)", module.context).run(module.operation)
+    return hashlib.sha256(running.bytecode(module)).hexdigest()

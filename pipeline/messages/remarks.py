@@ -1,0 +1,57 @@
+"""Remarks and statistics as text and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from hloverlap.passes.base import Pass
+from hloverlap.passes.context import CompileOption, Remark
+from hloverlap.passes.mlir.diagnostics import place
+
+_RULE = f"==={'-' * 73}==="
+
+
+def as_text(remark: Remark, name: str) -> str:
+    """``file:line: remark: CODE: message``; `name` is what the input is called."""
+    code = f"{remark.code}: " if remark.code else ""  # MLIR's own have none
+    return f"{place(remark.file, remark.line, name)}: {remark.severity}: {code}{remark.message}"
+
+
+def as_json(remark: Remark, name: str) -> str:
+    """One JSON object on one line: code, severity, message, op, file, line (0 when unknown)."""
+    import json
+
+    file = name if remark.file in ("", "-") else remark.file
+    return json.dumps(
+        {
+            "code": remark.code,
+            "severity": remark.severity,
+            "message": remark.message,
+            "op": remark.op,
+            "file": file,
+            "line": remark.line,
+        }
+    )
+
+
+def statistics_report(passes: Iterable[Pass], statistics: Mapping[str, Mapping[str, int]]) -> str:
+    """The counts of each pass that ran, in the shape of MLIR's report; a pass that ran twice is shown once, summed.
+
+    MLIR's own passes are not in it: jaxlib is built without their counters.
+    """
+    lines = [_RULE, f"{'... Pass statistics report ...':^80}".rstrip(), _RULE]
+    for step in dict.fromkeys(type(each) for each in passes):
+        lines.append(step.name)
+        counts = statistics.get(step.name, {})
+        width = max((len(name) for name in step.statistics), default=0)
+        for name, meaning in step.statistics.items():
+            lines.append(f"  (S) {counts.get(name, 0):>6} {name:<{width}} - {meaning}")
+    return "\n".join(lines)
+
+
+def xla_flags(compile_options: Mapping[str, CompileOption]) -> str:
+    """The options as the value of XLA_FLAGS; "" for none."""
+    return " ".join(
+        f"--{name}={str(value).lower() if isinstance(value, bool) else value}"
+        for name, value in compile_options.items()
+    )

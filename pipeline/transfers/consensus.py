@@ -1,0 +1,42 @@
+"""Whether all processes are about to move the same arrays: if not, they would wait for each other for ever.
+
+Asked once for each transfer that is compiled, through the key-value store of ``jax.distributed``.
+"""
+
+from __future__ import annotations
+
+import collections
+import hashlib
+from collections.abc import Sequence
+
+import jax
+
+from hloverlap.pipeline import jax_internals
+from hloverlap.pipeline.transfers.planning import Lane
+from hloverlap.pipeline.transfers.routes import Path
+
+_SECONDS = 1800.0  # a process may be compiling something large before it comes
+_asked: collections.Counter[tuple[int, ...]] = collections.Counter()
+
+
+def check(paths: Sequence[Path], lanes: Sequence[Lane], devices: Sequence[jax.Device], chunk_bytes: int) -> None:
+    """Waits for the other processes that own some of these devices, and compares what they are about to do.
+
+    Raises RuntimeError on each of them if it is not the same, or if one does not come.
+    """
+    processes = tuple(sorted({device.process_index for device in devices}))
+    if len(processes) == 1:
+        return
+    arrays = [(path.shape, path.dtype.name, path.donated) for path in paths]
+    plan = repr((chunk_bytes, arrays, [device.id for device in devices], list(lanes)))
+    mine = hashlib.sha256(plan.encode()).hexdigest()
+    name = f"hloverlap/device_put/{'-'.join(map(str, processes))}/{_asked[processes]}"
+    _asked[processes] += 1
+    rule = "every process has to call it with the same structure, shapes, dtypes and shardings, in the same order"
+    try:
+        said = jax_internals.exchange(name, mine, processes, _SECONDS)
+    except Exception as error:
+        raise RuntimeError(f"device_put: not all processes of {processes} came to move these arrays; {rule}") from error
+    if others := [process for process, theirs in zip(processes, said, strict=False) if theirs != mine]:
+        me = jax.process_index()
+        raise RuntimeError(f"device_put: process {others[0]} moves other arrays than process {me}; {rule}")

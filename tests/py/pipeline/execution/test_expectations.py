@@ -1,0 +1,88 @@
+"""Expected diagnostics in comments."""
+
+import re
+
+import pytest
+
+from hloverlap.passes.mlir.diagnostics import Diagnostic
+from hloverlap.pipeline.execution import expectations
+from hloverlap.pipeline.formats import splitting
+
+
+def failures(text, *produced):
+    return expectations.failures(expectations.parse(text), produced, "m.mlir")
+
+
+@pytest.mark.parametrize(
+    ("comment", "line"),
+    [
+        ("op // expected-remark {{it}}", 1),
+        ("// expected-remark@+2 {{it}}", 3),
+        ("\n\n// expected-remark@-2 {{it}}", 1),
+        ("// expected-remark@below {{it}}\nop", 2),
+        ("op\n// expected-remark @above {{it}}", 1),
+        # Designators in a row mean the same line.
+        ("// expected-remark@below {{it}}\n// expected-error@below {{b}}\nop", 3),
+        ("op\n// expected-error@above {{b}}\n// expected-remark@above {{it}}", 1),
+        ("// expected-remark@unknown {{it}}", 0),
+    ],
+)
+def test_the_line_that_is_meant(comment, line):
+    assert [each.line for each in expectations.parse(comment) if each.severity == "remark"] == [line]
+
+
+def test_part_of_the_message_is_enough():
+    assert failures("x // expected-remark {{is th}}", Diagnostic("remark", "this is that", "-", 1)) == []
+
+
+def test_a_regular_expression_stands_in_braces():
+    text = "x // expected-remark-re {{stream {{[0-9]+}} (of 4)}}"
+    assert failures(text, Diagnostic("remark", "on stream 12 (of 4)", "-", 1)) == []
+    assert len(failures(text, Diagnostic("remark", "on stream a (of 4)", "-", 1))) == 2
+
+
+def test_each_expectation_is_met_once():
+    twice = [Diagnostic("remark", "it", "-", 1)] * 2
+    assert failures("x // expected-remark {{it}}", *twice) == ["m.mlir:1: error: unexpected remark: it"]
+
+
+@pytest.mark.parametrize(
+    "produced",
+    [
+        Diagnostic("remark", "it", "-", 2),
+        Diagnostic("warning", "it", "-", 1),
+        Diagnostic("remark", "that", "-", 1),
+        Diagnostic("remark", "it", "train.py", 1),
+    ],
+    ids=["line", "severity", "message", "file"],
+)
+def test_line_severity_message_and_file_count(produced):
+    wrong = failures("x // expected-remark {{it}}", produced)
+    assert wrong[1] == 'm.mlir:1: error: expected remark "it" was not produced'
+    assert re.fullmatch(r"\S+:\d: error: unexpected \w+: \w+", wrong[0])
+
+
+def test_the_note_that_mlir_adds_to_every_error_needs_no_expectation():
+    notes = [Diagnostic("note", "see current operation: ...", "-", 1), Diagnostic("note", "prior use here", "-", 1)]
+    assert failures("", *notes) == ["m.mlir:1: error: unexpected note: prior use here"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x\n// expected-remark-re {{ {{(}} }}", "line 2: bad regular expression"),
+        ("// expected-remark@+1 no braces", "line 1: an expectation is written"),
+    ],
+)
+def test_a_comment_that_cannot_be_meant_so(text, message):
+    with pytest.raises(ValueError, match=message):
+        expectations.parse(text)
+
+
+def test_split_parts_keep_their_line_numbers():
+    assert splitting.split("a\n// -----\nb\n// -----  \n\n// -----\n  c // ----- d") == [
+        "a\n",
+        "\n\nb\n",
+        "\n\n\n\n\n\n  c // ----- d",
+    ]
+    assert splitting.split("") == []

@@ -1,0 +1,1 @@
+"""Helpers of the tests: modules as text, and what every rewrite must keep."""

@@ -1,0 +1,101 @@
+"""What hlo-audit does between its arguments and its exit status."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Mapping
+
+from jaxlib.mlir import ir
+
+from hloverlap.passes.errors import PipelineError
+from hloverlap.passes.mlir.dialects import make_context
+from hloverlap.pipeline import audit, targets
+from hloverlap.pipeline.audit import Audit, Comparison, Setting, Subject
+from hloverlap.pipeline.audit.verdict import Budget
+from hloverlap.pipeline.formats import reading
+from hloverlap.tools.audit import report
+from hloverlap.tools.hlo_audit import OVER_BUDGET, WORSE
+
+Options = dict[str, int | bool | str]
+
+
+def run(given: argparse.Namespace) -> int:
+    """Audits and reports; returns the exit status. Raises what reading, passes and audits raise, and ValueError."""
+    if given.after and given.pass_pipeline:
+        raise ValueError("give a second module or --pass-pipeline, not both")
+    budgets = [Budget.parse(text) for text in given.fail_on]
+    setting = Setting(
+        target=targets.load(given.target),
+        topology=given.topology,
+        time_limit=given.time_limit,
+        use_cache=not given.no_cache,
+        progress=_progress if sys.stderr.isatty() else None,
+    )
+    asked = parse_options(given.xla_option)
+    source = reading.read_path(given.module, make_context())
+    first = Subject(source.module, source.name, asked)
+    second = _second(given, first, asked)
+    found: Audit | Comparison
+    if second is None:
+        found = last = audit.audit(first, setting)
+    else:
+        found = audit.compare(first, second, setting)
+        last = found.after
+    trials = audit.try_hints(second or first, last, setting) if given.try_hints else []
+    print(report.render(found, trials, setting, given.format))
+    broken = [text for budget in budgets if (text := budget.broken_by(last.totals))]
+    for text in broken:
+        print(f"hlo-audit: over budget: {text}", file=sys.stderr)
+    if found.verdict.word == "worse" if isinstance(found, Comparison) else last.totals.failed:
+        return WORSE
+    return OVER_BUDGET if broken else 0
+
+
+def parse_options(texts: list[str]) -> Options:
+    """``NAME=VALUE`` each; a whole number and true or false are what they say. Raises ValueError."""
+    options: Options = {}
+    for text in texts:
+        name, equals, value = text.lstrip("-").partition("=")
+        if not equals or not re.fullmatch(r"\w+", name):
+            raise ValueError(f"--xla-option '{text}' is not like xla_gpu_dot_merger_threshold_mb=0")
+        options[name] = (
+            int(value) if re.fullmatch(r"-?\d+", value) else {"true": True, "false": False}.get(value, value)
+        )
+    return options
+
+
+def _second(given: argparse.Namespace, first: Subject, asked: Options) -> Subject | None:
+    """The module to compare with, compiled with what hlo-opt names for it; the user's own options hold."""
+    if given.pass_pipeline:
+        from hloverlap.pipeline.execution import running
+
+        result = running.run(first.module, given.pass_pipeline, topology=_pass_topology(given.topology))
+        options = {**result.compile_options, **asked}
+        return Subject(result.module, first.name, options, f"after {given.pass_pipeline}")
+    if given.after:
+        source = reading.read_path(given.after, make_context())
+        return Subject(source.module, source.name, {**_named_options(source.module), **asked})
+    return None
+
+
+def _named_options(module: ir.Module) -> Mapping[str, int | bool | str]:
+    """The XLA options that hlo-opt names for the annotations that `module` already carries."""
+    from hloverlap.pipeline.execution import running
+
+    try:
+        return running.run(module, "assign-collective-streams").compile_options
+    except PipelineError:
+        return {}
+
+
+def _pass_topology(text: str | None) -> str | None:
+    """What passes are told of XLA's own three numbers: hosts x devices."""
+    match = re.fullmatch(r"(\d+)x(\d+)x(\d+)", text or "")
+    return f"{int(match[1]) * int(match[2])}x{match[3]}" if match else text
+
+
+def _progress(done: int, total: int) -> None:
+    end = "\n" if done == total else ""
+    print(f"\rcompiling: {done} of {total} done", end=end, file=sys.stderr, flush=True)

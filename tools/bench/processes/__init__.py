@@ -1,0 +1,1 @@
+"""The benchmark between processes: transfers apart and merged."""

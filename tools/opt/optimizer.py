@@ -1,0 +1,255 @@
+"""The work of hlo-opt, once its arguments are known."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from typing import cast
+
+from jaxlib.mlir import ir
+
+from hloverlap.passes.analysis import cost
+from hloverlap.passes.context import Context, Remark
+from hloverlap.passes.errors import PassFailedError, PipelineError
+from hloverlap.passes.machine.topology import Topology
+from hloverlap.passes.mlir import diagnostics
+from hloverlap.passes.mlir.diagnostics import Diagnostic
+from hloverlap.passes.mlir.dialects import make_context
+from hloverlap.pipeline.execution import manager, resolution, running, text
+from hloverlap.pipeline.formats import kinds as formats
+from hloverlap.pipeline.formats import reading, writing
+from hloverlap.pipeline.formats.reading import ReadError, Source
+from hloverlap.pipeline.messages import remarks
+from hloverlap.tools import interrupts
+from hloverlap.tools.opt import arguments, reproducers
+from hloverlap.tools.opt.arguments import Arguments, UsageError
+
+FINE, FAILURE, DIFFERENCE = 0, 1, 3
+
+
+class Optimizer:
+    """One call of hlo-opt. Everything that can be wrong with the arguments is found before the input is read."""
+
+    def __init__(self, given: Arguments) -> None:
+        """Raises UsageError and PipelineError."""
+        self.given = given
+        self.mlir = make_context(given.on("allow-unregistered-dialect"))
+        self.path = given.input or "-"
+        self.replayed: reading.Source | None = None
+        if given.on("run-reproducer"):
+            self.replayed = reproducers.load(given, self.path, self.mlir)
+        self.topology = _topology(given["topology"])
+        self.target = _target(given["target"])
+        if given.on("split-input-file") and (given["emit"] or "mlir") != "mlir":
+            raise UsageError("--split-input-file writes MLIR text: leave --emit out")
+        for name, _ in given.passes:
+            if not resolution.exists(name, self.mlir):
+                raise arguments.unknown(name, resolution.pass_names())
+        flags = ",".join(text.element(name, options) for name, options in given.passes)
+        self.steps = resolution.resolve(given["pass-pipeline"] or f"{text.ROOT}({flags})", self.mlir)
+        self.total = Context()
+        self.told: list[tuple[Remark, str]] = []
+        elide = given.number("mlir-elide-elementsattrs-if-larger")
+        self.instrumentation = manager.Instrumentation(
+            verify_each=given.on("verify-each"),
+            print_ir_before_all=given.on("mlir-print-ir-before-all"),
+            print_ir_after_all=given.on("mlir-print-ir-after-all"),
+            print_ir_after_change=given.on("mlir-print-ir-after-change"),
+            timing=given.on("mlir-timing"),
+            debuginfo=given.on("mlir-print-debuginfo"),
+            elide_larger_than=elide,
+        )
+
+    def run(self) -> int:
+        """Reads, rewrites, checks, writes; returns the exit status. Raises PipelineError, ReadError, WriteError."""
+        if self.given.on("dump-pass-pipeline"):
+            print(f"Pass Manager with {len(self.steps.steps)} passes:\n{self.steps}", file=sys.stderr)
+        if self.given.on("verify-diagnostics"):
+            return self._verify_diagnostics()
+        if (command := self.given["reduce"]) is not None:
+            return self._reduce(command)
+        try:
+            outputs = self._outputs()
+        finally:
+            self._log()
+        if outputs is None:
+            return DIFFERENCE
+        self._report()
+        with interrupts.cleaning_up():
+            writing.write_whole(b"// -----\n".join(outputs), self.given["o"] or "-")
+        return FINE
+
+    def _reduce(self, command: str) -> int:
+        from hloverlap.tools.opt import reduce
+
+        smaller = reduce.reduce(reading.read_path(self.path, self.mlir), command)
+        with interrupts.cleaning_up():
+            writing.write_whole(smaller, self.given["o"] or "-")
+        return FINE
+
+    def _outputs(self) -> list[bytes] | None:
+        """The output for each module; None when --check finds a difference."""
+        outputs = []
+        for source in self._sources():
+            output = self._rewrite(source)
+            if output is None:
+                return None
+            outputs.append(output)
+        return outputs
+
+    def _log(self) -> None:
+        """What was told, as SARIF where that is wanted."""
+        if self.given["remarks"] == "sarif":
+            import importlib.metadata
+
+            from hloverlap.pipeline.messages import sarif
+
+            print(sarif.log(self.told, importlib.metadata.version("hloverlap")), file=sys.stderr)
+
+    def _sources(self) -> Iterable[Source]:
+        if self.replayed is not None:
+            yield self.replayed
+            return
+        if not self.given.on("split-input-file"):
+            yield reading.read_path(self.path, self.mlir)
+            return
+        data, name = reading.load(self.path)
+        for part in self._parts(data, name):
+            yield reading.read(part.encode(), name, self.mlir)
+
+    def _parts(self, data: bytes, name: str) -> list[str]:
+        """The input as text, in parts where it is to be split."""
+        try:
+            whole = data.decode()
+        except UnicodeDecodeError:
+            raise ReadError(
+                f"{name}: --split-input-file and --verify-diagnostics work on text, and this is not"
+            ) from None
+        if not self.given.on("split-input-file"):
+            return [whole]
+        from hloverlap.pipeline.formats import splitting
+
+        return splitting.split(whole)
+
+    def _rewrite(self, source: Source) -> bytes | None:
+        """The output for one module; None when --check finds that it computes something else."""
+        context = running.make_pass_context(source.module, self.topology, self.target)
+        before = running.bytecode(source.module) if self.given["check"] else b""
+        try:
+            self._run_passes(source, context)
+        except PassFailedError as error:
+            reproducers.leave(self.given, self.steps, source, error)
+            raise
+        running.check_remarks(context, source.name)
+        self._add(context)
+        if before and not self._same_results(before, source):
+            return None
+        emit = self.given["emit"]
+        return writing.serialize(
+            source,
+            source.module,
+            formats.EMIT[emit] if emit else None,
+            debuginfo=self.instrumentation.debuginfo,
+            elide_larger_than=self.instrumentation.elide_larger_than,
+        )
+
+    def _run_passes(self, source: Source, context: Context) -> None:
+        said: list[Diagnostic] = []
+        try:
+            manager.run(self.steps, source.module.operation, context, self.instrumentation, source.name, said)
+        finally:
+            self._print_remarks([*_no_errors(said), *context.remarks], source.name)
+
+    def _same_results(self, before: bytes, source: Source) -> bool:
+        """What --check says. Raises PipelineError when this machine cannot run the module: that is no pass."""
+        from hloverlap.pipeline.equivalence import checking
+
+        way = cast("checking.Way", self.given["check"])
+        hosts = len(set(self.topology.host)) if self.topology else 1
+        result = checking.check(before, running.bytecode(source.module), way=way, processes=max(2, hosts))
+        if result.status == "not-run":
+            raise PipelineError(f"{source.name}: check {result}")
+        print(f"{source.name}: check: {result}", file=sys.stderr)
+        return result.status == "equal"
+
+    def _verify_diagnostics(self) -> int:
+        """Every part against its own expectations."""
+        from hloverlap.pipeline.execution import expectations
+
+        data, name = reading.load(self.path)
+        wrong = []
+        for part in self._parts(data, name):
+            try:
+                expected = expectations.parse(part)
+            except ValueError as error:
+                raise UsageError(f"{name}: {error}") from None
+            wrong += expectations.failures(expected, self._diagnostics(part, name), name)
+        for line in wrong:
+            print(line, file=sys.stderr)
+        return FAILURE if wrong else FINE
+
+    def _diagnostics(self, part: str, name: str) -> list[Diagnostic]:
+        """All that reading and running say about one part."""
+        said: list[Diagnostic] = []
+        context = Context()
+        try:
+            with diagnostics.collected(self.mlir, said):
+                module = ir.Module.parse(part, self.mlir)
+            context = running.make_pass_context(module, self.topology, self.target)
+            manager.run(self.steps, module.operation, context, self.instrumentation, name, said)
+        except (ir.MLIRError, PipelineError) as error:
+            if all(each.severity != "error" for each in said):  # it was not MLIR that found it
+                said.append(Diagnostic("error", str(error)))
+        return said + [
+            Diagnostic(remark.severity, f"{remark.code}: {remark.message}", remark.file, remark.line)
+            for remark in context.remarks
+        ]
+
+    def _print_remarks(self, found: Iterable[Remark], name: str) -> None:
+        form = self.given["remarks"] or "text"
+        for remark in found:
+            if form == "sarif":
+                self.told.append((remark, name))  # one log for all
+            elif form != "none":
+                print((remarks.as_json if form == "json" else remarks.as_text)(remark, name), file=sys.stderr)
+
+    def _add(self, context: Context) -> None:
+        for name, value in context.compile_options.items():
+            self.total.need_option(name, value)
+        for name, counts in context.statistics.items():
+            for statistic, amount in counts.items():
+                self.total.count(name, statistic, amount)
+
+    def _report(self) -> None:
+        if self.given.on("mlir-pass-statistics"):
+            passes = resolution.passes_of(self.steps)
+            print(remarks.statistics_report(passes, self.total.statistics), file=sys.stderr)
+        if flags := remarks.xla_flags(self.total.compile_options):
+            print(f'XLA_FLAGS="{flags}"', file=sys.stderr)
+
+
+def _topology(given: str | None) -> Topology | None:
+    try:
+        return None if given is None else Topology.parse(given)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def _target(given: str | None) -> cost.Target | None:
+    try:
+        if given is None or given in cost.TARGETS or not os.path.exists(given):
+            return None if given is None else cost.named(given)
+        with open(given, encoding="utf-8") as file:
+            return cost.load(file.read())
+    except (OSError, ValueError) as error:
+        raise UsageError(f"--target={given}: {error}") from None
+
+
+def _no_errors(said: Iterable[Diagnostic]) -> list[Remark]:
+    """MLIR's warnings and remarks as remarks of ours; an error is raised, and a note belongs to one."""
+    return [
+        Remark("", each.severity, each.headline, file=each.file, line=each.line)
+        for each in said
+        if each.severity in ("warning", "remark")
+    ]

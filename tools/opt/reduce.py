@@ -1,0 +1,55 @@
+"""hlo-opt --reduce: a smaller module on which a command still exits with 0."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+
+from hloverlap.passes.errors import PipelineError
+from hloverlap.pipeline.execution.reduction import Reducer, count_ops
+from hloverlap.pipeline.formats.reading import Source
+from hloverlap.tools.opt.arguments import UsageError
+
+TIME_LIMIT = 600.0  # seconds for one run of the command
+
+
+def reduce(source: Source, command: str) -> bytes:
+    """The smaller module as MLIR text. command: for the shell; ``{}`` in it, or else its end, is the module's file.
+
+    Raises UsageError when the command does not exit with 0 on the module as it is.
+    """
+    with tempfile.TemporaryDirectory(prefix="hlo-opt-reduce-") as folder:
+        path = os.path.join(folder, "module.mlir")
+
+        def interesting(text: str) -> bool:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            return _status(command, path) == 0
+
+        reducer = Reducer(source.module, interesting)
+        if not interesting(reducer.text):
+            raise UsageError(f"--reduce: '{command}' does not exit with 0 on {source.name} as it is")
+        before = count_ops(source.module)
+        text = reducer.reduce()
+        after = count_ops(type(source.module).parse(text, source.module.context))
+    print(f"hlo-opt: reduced {before} ops to {after} in {reducer.runs} runs of the command", file=sys.stderr)
+    return (text.rstrip("\n") + "\n").encode()
+
+
+def _status(command: str, path: str) -> int:
+    """The command's exit status; one that does not end has none of interest."""
+    quoted = shlex.quote(path)
+    line = command.replace("{}", quoted) if "{}" in command else f"{command} {quoted}"
+    try:
+        done = subprocess.run(
+            line, shell=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            timeout=TIME_LIMIT, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return -1
+    except OSError as error:
+        raise PipelineError(f"--reduce: '{command}' cannot be run: {error.strerror or error}") from None
+    return done.returncode
