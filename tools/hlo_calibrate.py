@@ -15,7 +15,7 @@ from typing import Any
 from hloverlap.passes.analysis import cost
 from hloverlap.tools.bench.processes.process_group import LaunchError, launch
 
-_WORKER = "hloverlap.tools.hlo_calibrate.worker"
+_WORKER = "hloverlap.tools.calibrate.worker"
 _SECONDS = 300.0
 _SMALLEST = 0.1  # microseconds: less than this is noise, and 0 is no time
 
