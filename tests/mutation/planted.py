@@ -127,13 +127,13 @@ PLANTED = (
         "one combiner key for all: XLA joins annotated permutes",
     ),
     Planted(
-        "passes/analysis/annotations.py",
+        "passes/analysis/stream_annotations.py",
         "frontend_attributes.update(op, {STREAM: None, COMBINER_KEY: None})",
         "frontend_attributes.update(op, dict.fromkeys(frontend_attributes.read(op)))",
         "what others wrote is dropped",
     ),
     Planted(
-        "passes/analysis/annotations.py",
+        "passes/analysis/stream_annotations.py",
         "return STREAM in held and held.get(COMBINER_KEY",
         "return STREAM in held or held.get(COMBINER_KEY",
         "the user's annotations are taken for ours",
@@ -193,7 +193,7 @@ PLANTED = (
         "permutes that wait for each other are said to be in flight together",
     ),
     Planted(
-        "passes/analysis/annotations.py",
+        "passes/analysis/stream_annotations.py",
         "found.append(op)",
         "found.insert(hash(str(id(op))) % (len(found) + 1), op)",
         "an unsorted set: the order differs from process to process",

@@ -99,7 +99,7 @@ def test_what_was_declined_is_said_with_the_reason() -> None:
     with pipeline.enabled("assign-collective-streams{max-streams=1}"):
         alone(X)
     entry = entry_of("_lambda")
-    assert all(remark.message and remark.file.endswith("test_jit_record.py") for remark in entry.remarks)
+    assert all(remark.message and remark.file.endswith("test_records.py") for remark in entry.remarks)
 
 
 def test_nothing_to_do_is_said() -> None:

@@ -15,7 +15,7 @@ from jax.sharding import PartitionSpec as P
 from hloverlap.pipeline import device_put
 from hloverlap.tools.bench.processes.process_group import launch
 
-TESTS = pathlib.Path(__file__).resolve().parents[1]
+TESTS = pathlib.Path(__file__).resolve().parents[2]
 # How often the case is run that jax.device_put gets wrong most of the time; set it to 50 to be sure.
 RUNS = int(os.environ.get("HLOVERLAP_TRANSFER_RUNS", "5"))
 SCENARIOS = (
