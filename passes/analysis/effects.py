@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jaxlib.mlir import ir
 
+from hloverlap.passes.mlir import mhlo
 from hloverlap.passes.mlir.symbols import Symbols
 
 _ORDERED = frozenset(
@@ -44,6 +45,8 @@ class Effects:
         """True for tokens, barriers, side effects, ops of dialects nobody knows, and whatever contains one of them."""
         name = op.name
         if name.startswith("stablehlo.") and name not in _ORDERED and name not in _HOLDERS and name != _CUSTOM_CALL:
+            return False
+        if name in mhlo.PURE:
             return False
         if name in _ORDERED or name.partition(".")[0] not in _KNOWN_DIALECTS:
             return True

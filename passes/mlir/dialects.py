@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from jaxlib.mlir import ir
-from jaxlib.mlir._mlir_libs import _jax_mlir_ext
+from jaxlib.mlir._mlir_libs import _jax_mlir_ext, _mlirHlo
 from jaxlib.mlir.dialects import chlo, sdy, stablehlo
 
 
@@ -22,6 +22,8 @@ def make_context(allow_unregistered: bool = False, load_all: bool = True) -> ir.
     context.allow_unregistered_dialects = allow_unregistered
     for dialect in (stablehlo, sdy, chlo):
         dialect.register_dialect(context, load=load_all)
+    # The extension itself: jaxlib.mlir.dialects.mhlo also brings a class an op, which takes 7 ms.
+    _mlirHlo.register_mhlo_dialect(context, load=load_all)
     return context
 
 

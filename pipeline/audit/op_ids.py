@@ -9,7 +9,7 @@ from jaxlib.mlir import ir
 
 from hloverlap.passes.analysis.collectives import KINDS, PERMUTE, Collective
 from hloverlap.passes.machine.topology import Pair
-from hloverlap.passes.mlir import frontend_attributes
+from hloverlap.passes.mlir import frontend_attributes, mhlo
 from hloverlap.passes.mlir.locations import source_of
 from hloverlap.pipeline.audit.launches import ID_ATTRIBUTE
 
@@ -55,6 +55,7 @@ def tag(module: ir.Module) -> Tagged:
     shardy = False
     with module.context:
         copy = module.operation.clone()
+        mhlo.to_stablehlo(copy.operation)  # XLA's way to GPUs takes no MHLO
 
         def visit(op: ir.Operation) -> ir.WalkResult:
             nonlocal shardy

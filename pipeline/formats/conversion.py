@@ -8,18 +8,21 @@ import signal
 import subprocess
 import sys
 
-from hloverlap.pipeline.formats.convert_child import INEXPRESSIBLE, MALFORMED
+from hloverlap.pipeline.formats.convert_child import INEXPRESSIBLE, MALFORMED, OPTIMIZED
 
 # Seconds for a small input and for each byte more. The child limits its own processor time much more tightly; this is
 # for one that waits for something, and for systems without such limits.
 TIME_LIMIT, SECONDS_PER_BYTE = 60.0, 1e-3
+
+_KINDS = {MALFORMED: "malformed", INEXPRESSIBLE: "inexpressible", OPTIMIZED: "optimized"}
 
 
 class ConversionError(Exception):
     """It did not work; the text is one line.
 
     kind: ``malformed`` (the input is not what it should be), ``inexpressible`` (the other format has no words for it),
-    ``crashed`` (the library aborted) or ``endless``.
+    ``optimized`` (HLO with an instruction that only XLA's optimizations make: the text is its line), ``crashed`` (the
+    library aborted) or ``endless``.
     """
 
     def __init__(self, kind: str, message: str) -> None:
@@ -41,8 +44,7 @@ def convert(conversion: str, data: bytes, allow_unregistered: bool = False) -> b
         raise ConversionError("endless", f"no end after {limit:.0f} s") from None
     if child.returncode == 0:
         return child.stdout
-    if child.returncode in (MALFORMED, INEXPRESSIBLE):
-        kind = "malformed" if child.returncode == MALFORMED else "inexpressible"
+    if kind := _KINDS.get(child.returncode):
         raise ConversionError(kind, child.stdout.decode("utf-8", "replace").strip())
     if child.returncode == -signal.SIGXCPU:
         raise ConversionError("endless", "no end in any reasonable time")

@@ -2,30 +2,38 @@
 
     python -m hloverlap.pipeline.formats.convert_child CONVERSION [--allow-unregistered-dialect] < INPUT > OUTPUT
 
-Every conversion into a module gives MLIR bytecode. With exit status MALFORMED or INEXPRESSIBLE the output says why.
+Every conversion into a module gives MLIR bytecode. With exit status MALFORMED, INEXPRESSIBLE or OPTIMIZED the output
+says why.
 """
 
 from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from collections.abc import Callable
 
 from jaxlib.mlir import ir
+from jaxlib.mlir.passmanager import PassManager
 
-from hloverlap.passes.mlir import diagnostics
+from hloverlap.passes.mlir import diagnostics, mhlo
 from hloverlap.passes.mlir.dialects import make_context
 from hloverlap.pipeline.formats import naming
 
 MALFORMED = 3  # exit status: the input is not what it should be
 INEXPRESSIBLE = 4  # exit status: the input is well-formed, but the other side has no words for it
+OPTIMIZED = 5  # exit status: HLO with an instruction that only XLA's optimizations make; the output is its line
 _MEMORY, _MEMORY_PER_BYTE = 256 << 20, 64  # bytes more than there are at the start; XLA's libraries take 70 MiB
 _SECONDS, _SECONDS_PER_BYTE = 10, 1e-4  # of processor time; starting takes 0.4, and XLA needs up to 5e-6 for a byte
 
 
 class InexpressibleError(Exception):
     """Well-formed, but not to be said in the other language."""
+
+
+class OptimizedError(Exception):
+    """HLO that XLA has optimized; the text is the line of an instruction that shows it."""
 
 
 def from_bytecode(data: bytes, context: ir.Context) -> bytes:
@@ -51,15 +59,16 @@ def from_hlo_text(data: bytes, context: ir.Context) -> bytes:
     """HLO text, as XLA dumps it."""
     from jaxlib import _hlo  # type: ignore[attr-defined]
 
-    return _from_hlo(_hlo.hlo_module_from_text(data.decode()).as_serialized_hlo_module_proto(), context)
+    text = data.decode()
+    return _from_hlo(_hlo.hlo_module_from_text(text).as_serialized_hlo_module_proto(), text, context)
 
 
 def from_hlo_proto(data: bytes, context: ir.Context) -> bytes:
     """A serialized HloModuleProto."""
     from jaxlib import _hlo  # type: ignore[attr-defined]
 
-    _hlo.HloModule.from_serialized_hlo_module_proto(data)  # raises for what is no HLO at all
-    return _from_hlo(data, context)
+    module = _hlo.HloModule.from_serialized_hlo_module_proto(data)  # raises for what is no HLO at all
+    return _from_hlo(data, module.to_string(), context)
 
 
 def to_hlo_text(data: bytes, context: ir.Context) -> bytes:
@@ -85,13 +94,32 @@ CONVERSIONS: dict[str, Callable[[bytes, ir.Context], bytes]] = {
 }
 
 
-def _from_hlo(proto: bytes, context: ir.Context) -> bytes:
+def _from_hlo(proto: bytes, text: str, context: ir.Context) -> bytes:
+    """StableHLO, CHLO and what is left of MHLO; only the functions that run.
+
+    XLA's importer makes a function of each computation, also of the bodies of loops and reductions, which it makes
+    regions of the ops as well (``import_all_computation`` in xla/hlo/translate/stablehlo.cc).
+    """
     from jaxlib import _jax
 
+    if instruction := _OPTIMIZED.search(text):
+        raise OptimizedError(instruction[0].strip().partition(", metadata=")[0])
     try:
-        return _bytecode(_parse(_jax.mlir.hlo_to_stablehlo(proto), context))
+        module = _parse(_jax.mlir.hlo_to_stablehlo(proto), context)
     except (RuntimeError, ValueError) as error:
         raise InexpressibleError(str(error)) from None
+    mhlo.to_stablehlo(module.operation, keep_annotated=True)
+    PassManager.parse("builtin.module(symbol-dce)", context).run(module.operation)
+    return _bytecode(module)
+
+
+# Instructions that XLA makes late, and that StableHLO has no words for: fusions; asynchronous pairs; bitcasts, which
+# depend on layouts; permutes and all-to-alls of several operands, which only the combiner and the decomposer make.
+_OPTIMIZED = re.compile(
+    r"^ *(?:ROOT )?%?[\w.-]+ = (?:[^\s(]+|\(.*?\)) (?:fusion|bitcast|async-\w+|[\w-]+-start)\(.*"
+    r"|^ *(?:ROOT )?%?[\w.-]+ = \(.*?\) (?:collective-permute|all-to-all)\(.*",
+    re.MULTILINE,
+)
 
 
 def _to_hlo(data: bytes, metadata: bool) -> bytes:
@@ -149,6 +177,8 @@ def main(conversion: str, allow_unregistered: bool) -> int:
             result, status = CONVERSIONS[conversion](data, make_context(allow_unregistered)), 0
         except InexpressibleError as error:
             result, status = str(error).encode(), INEXPRESSIBLE
+        except OptimizedError as error:
+            result, status = str(error).encode(), OPTIMIZED
         except MemoryError:
             result, status = b"it asks for more memory than such a file can need", MALFORMED
         except Exception as error:  # whatever MLIR or XLA says is the answer of this process

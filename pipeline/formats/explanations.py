@@ -19,6 +19,9 @@ _JAXLIB = f"jaxlib {jaxlib.version.__version__}"
 _DAMAGED = f"it is damaged or cut off, or another version wrote it (this is {_JAXLIB})"
 
 
+_TUPLE_ELEMENT = re.compile(r"[(, ]%[\w.-]+#\d")  # from 0.12 on, for get-tuple-element
+
+
 class ReadError(Exception):
     """There is no module to be had; the text is one line: the file, what it looks like, what to do."""
 
@@ -108,9 +111,18 @@ def portable(error: ConversionError, data: bytes, name: str, found: Format) -> R
 
 def hlo(error: ConversionError, data: bytes, name: str, found: Format) -> ReadError:
     """HLO that XLA refuses, or that StableHLO cannot express."""
+    if error.kind == "optimized":
+        return ReadError(f"{name}: {found.value} that {_optimized(str(error), data)}")
     if error.kind == "inexpressible":
-        return ReadError(f"{name}: {found.value} that {_inexpressible(str(error), data)}")
+        problem = f"cannot be turned into StableHLO: {_one_line(str(error))}"
+        return ReadError(f"{name}: {found.value} that {problem}; {_DAMAGED}, or XLA has already optimized it")
     if match := re.search(r"was parsing (\d+):(\d+): error: ([^\n]*)", str(error)):
+        if _TUPLE_ELEMENT.search(str(error)):
+            problem = "it names elements of tuples as newer versions of XLA do"
+            return ReadError(
+                f"{name}:{match[1]}: looks like {found.value}, but {problem} and {_JAXLIB} cannot: "
+                "read it with the jaxlib that dumped it"
+            )
         problem = f"XLA cannot parse it: {match[3].rstrip(': ')}"
         return _damaged(f"{name}:{match[1]}:{match[2]}", found, problem)
     return _damaged(name, found, _cannot(error))
@@ -129,16 +141,14 @@ def _text_problem(message: str, at_end: bool = False) -> str:
     return f"does not parse: {message}; correct it, or write it again with {_JAXLIB}"
 
 
-def _inexpressible(message: str, data: bytes) -> str:
-    if b"collective-permute" in data and re.search("collective_permute|async_", message):
-        what = "permutes of several operands"
-    elif "dialect 'mhlo'" in message:
-        what = "fusions and other optimized instructions"
-    else:
-        return f"cannot be turned into StableHLO: {_one_line(message)}; {_DAMAGED}, or XLA has already optimized it"
+def _optimized(line: str, data: bytes) -> str:
+    """Quotes the instruction, with its line where it came in as text."""
+    position = data.find(line.encode())
+    number = data.count(b"\n", 0, position) + 1
+    where = f"line {number}, " if position >= 0 else ""
     return (
-        f"XLA has already optimized: it holds {what}, which StableHLO cannot express; "
-        "take the dump before optimizations (*.before_optimizations.txt or .hlo.pb)"
+        f"XLA has already optimized, which StableHLO cannot express: {where}{_one_line(line, 100)}; take an earlier "
+        "dump: *.before_optimizations.txt, or with the partitioner's transfers *after_spmd-partitioning*.txt"
     )
 
 

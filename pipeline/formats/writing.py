@@ -11,7 +11,7 @@ import sys
 
 from jaxlib.mlir import ir
 
-from hloverlap.passes.mlir import diagnostics
+from hloverlap.passes.mlir import diagnostics, mhlo
 from hloverlap.pipeline.formats import export_artifact
 from hloverlap.pipeline.formats import kinds as formats
 from hloverlap.pipeline.formats.kinds import Format
@@ -142,6 +142,7 @@ def _portable(source: Source, module: ir.Module) -> bytes:
     reason = ""
     for candidate in candidates:
         copy = ir.Module.parse(_bytecode(module), module.context)  # serializing turns the module itself into VHLO
+        mhlo.to_stablehlo(copy.operation)
         found: list[diagnostics.Diagnostic] = []
         with diagnostics.collected(module.context, found):
             try:

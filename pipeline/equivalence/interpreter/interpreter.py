@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from jaxlib.mlir import ir
 
 from hloverlap.passes.analysis.collectives import KINDS
+from hloverlap.passes.mlir import mhlo
 from hloverlap.passes.mlir.symbols import Symbols
 from hloverlap.pipeline.equivalence import inputs
 from hloverlap.pipeline.equivalence.entry import Entry, NotRunnableError, device_count, entry_function
@@ -56,9 +57,13 @@ def uses_global_view(module: ir.Module) -> bool:
 
 
 class Interpreter:
-    """Runs one module. Raises NotRunnableError for what has no meaning outside XLA, such as custom calls."""
+    """Runs one module. Raises NotRunnableError for what has no meaning outside XLA, such as custom calls.
+
+    The module is the interpreter's to change: its MHLO becomes StableHLO.
+    """
 
     def __init__(self, module: ir.Module) -> None:
+        mhlo.to_stablehlo(module.operation)
         self._symbols = Symbols(module.operation)
         self._main = entry_function(module)
         self._evaluator = Evaluator(module.context)

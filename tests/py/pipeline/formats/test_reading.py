@@ -4,6 +4,7 @@ import contextlib
 import io
 import random
 
+import jaxlib.version
 import pytest
 from jaxlib.mlir import ir
 
@@ -37,6 +38,57 @@ f { a = f32[4] parameter(0)
   ROOT b = f32[4] add(a, a) }
 ENTRY main { p = f32[4] parameter(0)
   ROOT r = f32[4] fusion(p), kind=kLoop, calls=f }"""
+
+BITCAST = """\
+HloModule m
+ENTRY main {
+  p = f32[4] parameter(0)
+  ROOT r = f32[2,2] bitcast(p)
+}"""
+# What XLA's conversion leaves in MHLO: copies, as the partitioner makes them, erf and the largest elements.
+PARTITIONED = """\
+HloModule m, num_partitions=4
+body { state = (s32[], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(state), index=0
+  x = f32[4] get-tuple-element(state), index=1
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  sent = f32[4] collective-permute(x), channel_id=1, source_target_pairs={{0,1},{1,2},{2,3},{3,0}}
+  ROOT out = (s32[], f32[4]) tuple(next, sent) }
+until { state = (s32[], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(state), index=0
+  most = s32[] constant(3)
+  ROOT less = pred[] compare(i, most), direction=LT }
+ENTRY main { p = f32[4] parameter(0)
+  plain = f32[4] copy(p)
+  sharded = f32[4] copy(plain), sharding={replicated}
+  marked = f32[4] copy(sharded), frontend_attributes={mine="yes"}
+  error = f32[4] erf(marked), frontend_attributes={his="too"}
+  zero = s32[] constant(0)
+  start = (s32[], f32[4]) tuple(zero, error)
+  loop = (s32[], f32[4]) while(start), condition=until, body=body
+  y = f32[4] get-tuple-element(loop), index=1
+  largest = (f32[2], s32[2]) topk(y), k=2, largest=true
+  ROOT r = f32[2] get-tuple-element(largest), index=0 }
+"""
+
+
+PERMUTES_OF_COPIES = """\
+module {
+  func.func @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = mhlo.copy %arg0 : tensor<4xf32>
+    %1 = "stablehlo.collective_permute"(%0) <{source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>}> \
+: (tensor<4xf32>) -> tensor<4xf32>
+    return %1 : tensor<4xf32>
+  }
+}
+"""
+
+
+def hlo_proto(text: str) -> bytes:
+    from jaxlib import _hlo
+
+    return _hlo.hlo_module_from_text(text).as_serialized_hlo_module_proto()
 
 
 def refusal(data: bytes) -> str:
@@ -98,7 +150,7 @@ def test_files_that_are_none(tmp_path):
 
 
 IN_MLIR, IN_HLO = "looks like MLIR text, but ", "looks like HLO text, but "
-OPTIMIZED = "HLO text that XLA has already optimized: it holds "
+OPTIMIZED = "HLO text that XLA has already optimized, which StableHLO cannot express: "
 
 
 @pytest.mark.parametrize(
@@ -117,22 +169,62 @@ OPTIMIZED = "HLO text that XLA has already optimized: it holds "
             "x:4:18",
             f"{IN_HLO}XLA cannot parse it: expects opcode",
         ),
-        (
-            ASYNC_PERMUTES,
-            "x",
-            f"{OPTIMIZED}permutes of several operands, which StableHLO cannot express; take",
-        ),
+        (ASYNC_PERMUTES, "x", f"{OPTIMIZED}line 5, %s = ((f32[4]{{0}}, f32[4]{{0}}), (f32[4]{{0}}, f32[4]{{0}})) coll"),
         (
             PERMUTES_OF_TWO,
             "x",
-            f"{OPTIMIZED}permutes of several operands, which StableHLO cannot express; take",
+            f"{OPTIMIZED}line 5, %d = (f32[4]{{0}}, f32[4]{{0}}) collective-permute(%p, %q), channel",
         ),
-        (FUSION, "x", f"{OPTIMIZED}fusions and other optimized instructions, which StableHLO cannot express; take"),
+        (
+            FUSION,
+            "x",
+            f"{OPTIMIZED}line 5, ROOT r = f32[4] fusion(p), kind=kLoop, calls=f }}; take an earlier",
+        ),
+        (
+            BITCAST,
+            "x",
+            f"{OPTIMIZED}line 4, ROOT r = f32[2,2] bitcast(p); take an earlier dump: *.before_optimizations",
+        ),
     ],
     ids=lambda value: None if len(value) < 40 else "",
 )
 def test_text_that_is_refused(text, place, message):
     assert refusal(text.encode()).startswith(f"{place}: {message}")
+
+
+@pytest.mark.parametrize("encode", [str.encode, lambda text: hlo_proto(text)], ids=["text", "proto"])
+def test_hlo_after_partitioning_is_read(in_process, encode):
+    """Its copies, erf and topk are StableHLO's and CHLO's; who annotated a copy keeps it."""
+    module = reading.read(encode(PARTITIONED), "x", make_context()).module
+    text = str(module)
+    assert '%0 = stablehlo.custom_call @Sharding(%arg0) {mhlo.sharding = "{replicated}"}' in text
+    assert '%1 = mhlo.copy %0 {mhlo.frontend_attributes = {mine = "yes"}}' in text
+    assert '%2 = chlo.erf %1 {mhlo.frontend_attributes = {his = "too"}} : tensor<4xf32>' in text
+    assert "chlo.top_k(" in text
+    assert text.count("mhlo.copy") == 1
+
+
+def test_hlo_brings_only_the_functions_that_run(in_process):
+    """XLA's importer makes a function of every loop's body as well."""
+    text = str(reading.read(PARTITIONED.encode(), "x", make_context()).module)
+    assert text.count("func.func") == 1
+    assert text.count("stablehlo.collective_permute") == 1
+
+
+def test_mlir_text_with_what_the_converters_leave_is_read():
+    """``str(module)`` of what XLA's conversion gives; a module is not changed by being read."""
+    text = PERMUTES_OF_COPIES
+    assert str(reading.read(text.encode(), "x", make_context()).module) == text
+
+
+def test_tuple_elements_of_newer_hlo():
+    newer = PARTITIONED.replace("ROOT less = pred[] compare(i, most)", "ROOT less = pred[] compare(%state#0, most)")
+    if jaxlib.version.__version_info__ >= (0, 12):
+        assert "stablehlo.while" in str(reading.read(newer.encode(), "x", make_context()).module)
+    else:
+        assert refusal(newer.encode()).startswith(
+            "x:12: looks like HLO text, but it names elements of tuples as newer versions of XLA do and jaxlib 0.10"
+        )
 
 
 @pytest.mark.parametrize("start", [b"module @m {}\n// ", b"HloModule m\n// "])
