@@ -15,6 +15,7 @@ from hloverlap.passes.base import Pass
 from hloverlap.passes.context import Context
 from hloverlap.passes.mlir.locations import describe
 from hloverlap.passes.mlir.symbols import Symbols
+from hloverlap.passes.mlir.walk import blocks_with
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,16 +38,8 @@ after:  %a = "stablehlo.collective_permute"(%x) <{… [[0, 1], [1, 0]] …}>
 
     def run(self, op: ir.Operation, context: Context) -> None:
         effects = Effects(Symbols(op))
-        blocks: list[ir.Block] = []
-
-        def visit(inner: ir.Operation) -> ir.WalkResult:
-            if inner.name == PERMUTE and inner.block not in blocks[-1:]:
-                blocks.append(inner.block)
-            return ir.WalkResult.ADVANCE
-
-        op.walk(visit)
         sizes = {mode: device_count(op, mode) for mode in ("partition", "replica")}
-        for block in dict.fromkeys(blocks):
+        for block in blocks_with(op, PERMUTE):
             self._block(block, effects, sizes, context)
 
     def _block(self, block: ir.Block, effects: Effects, sizes: dict[str, int], context: Context) -> None:

@@ -18,6 +18,7 @@ from hloverlap.passes.building.device_select import can_be_zero
 from hloverlap.passes.context import Context
 from hloverlap.passes.mlir import frontend_attributes
 from hloverlap.passes.mlir.symbols import Symbols
+from hloverlap.passes.mlir.walk import definition
 
 _CONVERT = "stablehlo.convert"
 
@@ -157,7 +158,7 @@ def _makes_smaller(op: ir.Operation) -> bool:
 
 def _is_converted(value: ir.Value) -> bool:
     """Whether a value comes from a convert, moved at most."""
-    while not isinstance(value.owner, ir.Block) and (op := value.owner.operation).name in _OWN_ATTRIBUTES:
+    while (op := definition(value)) is not None and op.name in _OWN_ATTRIBUTES:
         if op.name == _CONVERT:
             return True
         value = op.operands[0]

@@ -21,6 +21,7 @@ from hloverlap.passes.context import Context
 from hloverlap.passes.merging.gain import WORTH
 from hloverlap.passes.mlir.locations import describe
 from hloverlap.passes.mlir.symbols import Symbols
+from hloverlap.passes.mlir.walk import has_uses
 
 # What a select moves, in bytes read and written once each, for a byte of its result. Only those before the permute
 # count: XLA fuses those after it with what uses them. Two permutes of two H200s in one host, with an add each, took
@@ -112,8 +113,7 @@ class _Joiner:
     def _is_partial(self, fact: Collective) -> bool:
         """Whether a permute leaves room for another, and anybody uses its result."""
         count = self._ids.count(fact.mode)
-        has_users = next(iter(fact.op.results[0].uses), None) is not None
-        return bool(fact.pairs) and has_users and (not count or len(fact.pairs) < count)
+        return bool(fact.pairs) and has_uses(fact.op.results[0]) and (not count or len(fact.pairs) < count)
 
     def _objection(self, fact: Collective) -> tuple[str, str] | None:
         value_type = fact.op.operands[0].type

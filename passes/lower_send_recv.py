@@ -17,10 +17,12 @@ from hloverlap.passes.context import Context
 from hloverlap.passes.mlir import frontend_attributes
 from hloverlap.passes.mlir.locations import describe
 from hloverlap.passes.mlir.symbols import Symbols
+from hloverlap.passes.mlir.walk import blocks_with, definition, has_uses
 
 _TOKEN = "stablehlo.create_token"
 _SEND = "stablehlo.send"
 _RECV = "stablehlo.recv"
+_ENDS = (_SEND, _RECV)
 
 _PAIRS, _CHANNEL = "source_target_pairs", "channel_handle"
 _OWN_ATTRIBUTES = {_PAIRS, _CHANNEL, "is_host_transfer"}
@@ -63,7 +65,7 @@ after:  %y = "stablehlo.collective_permute"(%x) <{… source_target_pairs = dens
         effects = Effects(symbols)
         grouped = grouped_functions(symbols)
         for name, function in symbols.functions.items():
-            for block in _blocks(function):
+            for block in blocks_with(function, *_ENDS):
                 if name in grouped:
                     for end in _ends(block):
                         self._decline(end, "LSR006", "it is part of a group, which is one launch already", context)
@@ -106,7 +108,7 @@ def _exchange(recv: ir.Operation) -> _Exchange | tuple[str, str]:
     token = _owner(send.operands[len(send.operands) - 1], block)
     if token is None or token.name != _TOKEN:
         return "LSR004", "the token of its send comes from another op, which has to be first"
-    if _has_uses(recv.results[len(recv.results) - 1]) or len(list(send.results[0].uses)) > 1:
+    if has_uses(recv.results[len(recv.results) - 1]) or len(list(send.results[0].uses)) > 1:
         return "LSR004", "another op takes a token of the two, and has to be after them"
     if len(send.operands) != 2 or len(recv.results) != 2 or not has_static_shape(recv.results[0].type):
         return "LSR003", "it is not about one array of known size"
@@ -145,29 +147,12 @@ def _is_between_devices(end: ir.Operation) -> bool:
 
 def _owner(value: ir.Value, block: ir.Block) -> ir.Operation | None:
     """The op of the block that gives a value; None for an argument, and for a value from outside."""
-    owner = value.owner
-    return None if isinstance(owner, ir.Block) or owner.operation.block != block else owner.operation
-
-
-def _has_uses(value: ir.Value) -> bool:
-    return next(iter(value.uses), None) is not None
-
-
-def _blocks(function: ir.Operation) -> list[ir.Block]:
-    """Blocks that hold a send or a recv, in order."""
-    found: dict[ir.Block, None] = {}
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name in (_SEND, _RECV):
-            found.setdefault(op.block)
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit)
-    return list(found)
+    op = definition(value)
+    return op if op is not None and op.block == block else None
 
 
 def _ends(block: ir.Block) -> list[ir.Operation]:
-    return [view.operation for view in block.operations if view.operation.name in (_SEND, _RECV)]
+    return [view.operation for view in block.operations if view.operation.name in _ENDS]
 
 
 def _lower(exchange: _Exchange) -> None:
@@ -181,5 +166,5 @@ def _lower(exchange: _Exchange) -> None:
     recv.results[0].replace_all_uses_with(permute.results[0])
     recv.erase()
     send.erase()
-    if not _has_uses(token.results[0]):
+    if not has_uses(token.results[0]):
         token.erase()

@@ -22,6 +22,7 @@ from hloverlap.passes.context import Context, PassError
 from hloverlap.passes.merging import gain as merging_gain
 from hloverlap.passes.mlir.locations import describe
 from hloverlap.passes.mlir.symbols import Symbols
+from hloverlap.passes.mlir.walk import ops_in
 
 # Reasons that say more than what another way of merging finds after them: a cycle, an estimate, a measurement.
 _TELLING = ("MCT006", "MCT011", "MCT014", "MCT016")
@@ -98,7 +99,9 @@ class _Merger:
         self._why: dict[Collective, tuple[str, str]] = {}  # why a permute is not merged: the last reason met
 
     def run(self) -> None:
-        permutes = [(name, op) for name, function in self._symbols.functions.items() for op in _permutes_of(function)]
+        permutes = [
+            (name, op) for name, function in self._symbols.functions.items() for op in ops_in(function, PERMUTE)
+        ]
         if self._options.scope != "all" and self._context.topology is None and len(permutes) > 1:
             self._context.remark(
                 "MCT000",
@@ -288,15 +291,3 @@ class _Merger:
 
     def _count(self, statistic: str, amount: int = 1) -> None:
         self._options.count(self._context, statistic, amount)
-
-
-def _permutes_of(function: ir.Operation) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == PERMUTE:
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit)
-    return found

@@ -10,6 +10,7 @@ from jaxlib.mlir import ir
 
 from hloverlap.passes.machine.topology import Pair
 from hloverlap.passes.mlir import frontend_attributes
+from hloverlap.passes.mlir.symbols import CALL
 
 PERMUTE = "stablehlo.collective_permute"
 KINDS = frozenset(
@@ -22,7 +23,6 @@ KINDS = frozenset(
         "stablehlo.reduce_scatter",
     }
 )
-CALL = "func.call"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

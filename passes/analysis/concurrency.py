@@ -17,6 +17,7 @@ from jaxlib.mlir import ir
 from hloverlap.passes.analysis.collectives import PERMUTE, Collective, is_group_call
 from hloverlap.passes.analysis.dataflow import Dataflow, Instance, Place
 from hloverlap.passes.mlir.symbols import Symbols
+from hloverlap.passes.mlir.walk import ops_in
 
 Clock = tuple[int, ...]
 
@@ -109,18 +110,13 @@ class _Placer:
         self.flow: Dataflow[Clock] = Dataflow(symbols, (0,) * len(self._queues), self._join, self._transfer)
 
     def _read(self, symbols: Symbols, own: frozenset[ir.Operation], kinds: frozenset[str]) -> None:
-        def visit(op: ir.Operation) -> ir.WalkResult:
-            if op.name in kinds:
-                fact = Collective.of(op)
-                if op in own:
-                    fact = dataclasses.replace(fact, stream=None)
-                self._facts[op] = fact
-                if fact.stream is not None and fact.stream not in self._user_lanes:
-                    self._user_lanes[fact.stream] = 1 + min(len(self._user_lanes), _MOST_USER_LANES)
-            return ir.WalkResult.ADVANCE
-
-        for function in symbols.functions.values():
-            function.walk(visit)
+        for op in (op for function in symbols.functions.values() for op in ops_in(function, *kinds)):
+            fact = Collective.of(op)
+            if op in own:
+                fact = dataclasses.replace(fact, stream=None)
+            self._facts[op] = fact
+            if fact.stream is not None and fact.stream not in self._user_lanes:
+                self._user_lanes[fact.stream] = 1 + min(len(self._user_lanes), _MOST_USER_LANES)
 
     def _join(self, a: Clock, b: Clock) -> Clock:
         if a is b:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from jaxlib.mlir import ir
 
 from hloverlap.passes.mlir.symbols import Symbols
+from hloverlap.passes.mlir.walk import INLINED_REGIONS, STEPS, terminator
 
 _IDS = frozenset({"stablehlo.partition_id", "stablehlo.replica_id"})
 # What makes values of many devices one; with one group it is the same on all.
 _UNITING = frozenset({"stablehlo.all_gather", "stablehlo.all_reduce", "stablehlo.collective_broadcast"})
-_INLINED_REGIONS = frozenset({"sdy.manual_computation", "sdy.named_computation"})
-_STEPS = frozenset({"stablehlo.while", "stablehlo.case", "stablehlo.if"})
 
 
 class Divergence:
@@ -44,12 +43,12 @@ class Divergence:
                 arguments = self._arguments(callee)
                 self._values.update(arguments[number] for number in differing if number < len(arguments))
                 self._mark(op, self._results.get(callee, set()))
-            elif op.name in _INLINED_REGIONS:
+            elif op.name in INLINED_REGIONS:
                 inner = op.regions[0].blocks[0]
                 self._values.update(inner.arguments[number] for number in differing)
                 self._block(inner, function)
-                terminator = list(inner.operations)[-1].operation
-                self._mark(op, {n for n, operand in enumerate(terminator.operands) if operand in self._values})
+                given = terminator(inner).operands
+                self._mark(op, {n for n, operand in enumerate(given) if operand in self._values})
             elif op.name in _IDS or differing or op.regions:
                 self._op(op, function, op.name in _IDS or bool(differing))
             handed_on = bool(differing)
@@ -58,7 +57,7 @@ class Divergence:
     def _op(self, op: ir.Operation, function: str, differs: bool) -> None:
         if op.name in _UNITING and len(_groups(op)) == 1:
             return
-        if op.name in _STEPS:
+        if op.name in STEPS:
             differs = differs or any(result in self._values for result in op.results)  # a loop hands them back in
             for region in op.regions:
                 for block in region:

@@ -6,6 +6,7 @@ from jaxlib.mlir import ir
 
 from hloverlap.passes.mlir import mhlo
 from hloverlap.passes.mlir.symbols import Symbols
+from hloverlap.passes.mlir.walk import STEPS
 
 _ORDERED = frozenset(
     {
@@ -21,14 +22,11 @@ _ORDERED = frozenset(
 )
 _CUSTOM_CALL = "stablehlo.custom_call"
 # What can hold a token or run other ops. The other ops of StableHLO compute values from values, whatever their regions.
-_HOLDERS = frozenset(
+_HOLDERS = STEPS.union(
     {
-        "stablehlo.case",
         "stablehlo.composite",
         "stablehlo.get_tuple_element",
-        "stablehlo.if",
         "stablehlo.tuple",
-        "stablehlo.while",
     }
 )
 _KNOWN_DIALECTS = frozenset({"stablehlo", "chlo", "sdy", "func", "arith", "tensor", "shape"})

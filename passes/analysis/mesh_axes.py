@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy
 
-from hloverlap.passes.mlir.symbols import Symbols
+from hloverlap.passes.mlir.symbols import CALLS, Symbols
+from hloverlap.passes.mlir.walk import FUNCTION, MANUAL_COMPUTATION, ops_in
 
 # How GSPMD enters a manual computation, with what its sharding is in one that is manual over some axes only; and the
 # name that the others go by here, as GSPMD has none.
@@ -67,21 +68,18 @@ class MeshAxes:
         return max(math.prod(size for axis, size in place.sizes if axis in place.free) for place in self._places(op))
 
     def _note(self, name: str, function: ir.Operation) -> None:
-        def visit(op: ir.Operation) -> ir.WalkResult:
+        for op in ops_in(function, *CALLS, "stablehlo.custom_call"):
             if (callee := self._symbols.callee(op)) is not None:
                 self._calls.setdefault(callee, []).append(op)
-            elif op.name == "stablehlo.custom_call" and (parts := _free_parts(op)) > 1:
+            elif (parts := _free_parts(op)) > 1:
                 self._partly[name] = max(parts, self._partly.get(name, 1))
-            return ir.WalkResult.ADVANCE
-
-        function.walk(visit)
 
     def _places(self, op: ir.Operation) -> frozenset[_Place]:
         """One for each way that leads to the op, as far as they differ."""
         manual: set[str] = set()
         sizes: set[tuple[str, int]] = set()
-        while op.name != "func.func":
-            if op.name == "sdy.manual_computation":
+        while op.name != FUNCTION:
+            if op.name == MANUAL_COMPUTATION:
                 axes = sdy.ManualAxesAttr(op.attributes["manual_axes"])
                 manual.update(str(axes[number]).strip('"') for number in range(len(axes)))
                 sizes.update(self._mesh_of(op))

@@ -4,27 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
-from jaxlib.mlir import ir
-
 from hloverlap.passes.analysis.collectives import PERMUTE, is_group_call
 from hloverlap.passes.analysis.effects import Effects
 from hloverlap.passes.analysis.segments import Segment, segments
 from hloverlap.passes.machine.topology import Pair
-from hloverlap.passes.mlir.symbols import Symbols
+from hloverlap.passes.mlir.symbols import CALL, Symbols
+from hloverlap.passes.mlir.walk import blocks_with, ops_in
 
 
 def grouped_functions(symbols: Symbols) -> set[str]:
     """Functions that XLA runs as one group of collectives: nothing else may get in, and nothing may leave."""
-    names: set[str] = set()
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if is_group_call(op):
-            names.add(str(symbols.callee(op)))
-        return ir.WalkResult.ADVANCE
-
-    for function in symbols.functions.values():
-        function.walk(visit)
-    return names
+    calls = (call for function in symbols.functions.values() for call in ops_in(function, CALL))
+    return {str(symbols.callee(call)) for call in calls if is_group_call(call)}
 
 
 def segments_with_permutes(symbols: Symbols, at_least: int) -> Iterator[Segment]:
@@ -49,16 +40,3 @@ def compose(inner: Iterable[Pair], outer: Iterable[Pair]) -> tuple[Pair, ...]:
 def are_disjoint(some: Collection[Pair], others: Collection[Pair]) -> bool:
     """Whether no source of one is a source of the other, and no target a target."""
     return all({pair[end] for pair in some}.isdisjoint(pair[end] for pair in others) for end in (0, 1))
-
-
-def blocks_with(function: ir.Operation, name: str) -> list[ir.Block]:
-    """The blocks of a function in which an op of this name stands, in order."""
-    found: dict[ir.Block, None] = {}
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == name:
-            found.setdefault(op.block)
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit)
-    return list(found)

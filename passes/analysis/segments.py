@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import dataclasses
 import heapq
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from jaxlib.mlir import ir
 
-from hloverlap.passes.analysis.collectives import CALL, KINDS
+from hloverlap.passes.analysis.collectives import KINDS
 from hloverlap.passes.analysis.effects import Effects
+from hloverlap.passes.mlir.symbols import CALL
+from hloverlap.passes.mlir.walk import STEPS, TERMINATORS, free_values
 
 # What takes long enough that a transfer should not be made to wait for it.
-_HEAVY = KINDS | {
-    "stablehlo.case",
-    "stablehlo.convolution",
-    "stablehlo.custom_call",
-    "stablehlo.dot_general",
-    "stablehlo.if",
-    "stablehlo.while",
-    CALL,
-}
+_HEAVY = (
+    KINDS
+    | STEPS
+    | {
+        "stablehlo.convolution",
+        "stablehlo.custom_call",
+        "stablehlo.dot_general",
+        CALL,
+    }
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Segment:
         producer: dict[ir.Value, int] = {}
         needs = []
         for number, op in enumerate(ops):
-            used = {producer[value]: None for value in _uses(op) if value in producer}
+            used = {producer[value]: None for value in (*op.operands, *free_values(op)) if value in producer}
             needs.append(tuple(used))
             producer.update((result, number) for result in op.results)
         return cls(tuple(ops), tuple(needs), preceding, following)
@@ -90,7 +93,7 @@ def segments(
     preceding = None
     for view in block.operations:
         op = view.operation
-        if op.name.endswith(".return") or effects.is_ordered(op):
+        if op.name in TERMINATORS or effects.is_ordered(op):
             if sum(map(worthwhile, pending)) >= at_least:
                 found.append(Segment.of(pending, preceding, op))
             pending, preceding = [], op
@@ -133,11 +136,3 @@ def reorder(segment: Segment, sets: Sequence[Sequence[int]]) -> None:
     if order != list(range(first, last + 1)):
         for number in order:
             segment.ops[number].move_before(anchor)
-
-
-def _uses(op: ir.Operation) -> Iterator[ir.Value]:
-    yield from op.operands
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                yield from _uses(inner.operation)

@@ -11,6 +11,7 @@ from jaxlib.mlir import ir
 
 from hloverlap.passes.mlir import frontend_attributes
 from hloverlap.passes.mlir.frontend_attributes import COMBINER_KEY, STREAM
+from hloverlap.passes.mlir.walk import ops_in
 
 _PREFIX = "hloverlap."
 
@@ -51,12 +52,4 @@ def carried(op: ir.Operation) -> tuple[tuple[str, str], ...]:
 
 def own_ops(module: ir.Operation) -> list[ir.Operation]:
     """Every op with an annotation of ours, in module order."""
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if is_own(op):
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.walk(visit)
-    return found
+    return [op for op in ops_in(module) if is_own(op)]

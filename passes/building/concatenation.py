@@ -13,9 +13,9 @@ from hloverlap.passes.building.packing import Layout, pack
 from hloverlap.passes.mlir import frontend_attributes
 from hloverlap.passes.mlir.frontend_attributes import INLINEABLE
 from hloverlap.passes.mlir.symbols import Symbols
+from hloverlap.passes.mlir.walk import TERMINATORS
 
-# What ends a block, and what XLA makes no loop of.
-_ENDS = frozenset({"func.return", "stablehlo.return", "sdy.return"})
+# What XLA makes no loop of.
 _FREE = frozenset({"stablehlo.reshape", "stablehlo.optimization_barrier", "sdy.sharding_constraint"})
 
 
@@ -65,6 +65,6 @@ def _rows(members: Sequence[ir.Operation], row: int) -> list[list[int]]:
 def _leaves(value: ir.Value) -> bool:
     """Whether a value only leaves its block: there is no loop that computes with it, to be unpacked in."""
     return all(
-        use.owner.name in _ENDS or (use.owner.name in _FREE and all(map(_leaves, use.owner.results)))
+        use.owner.name in TERMINATORS or (use.owner.name in _FREE and all(map(_leaves, use.owner.results)))
         for use in value.uses
     )

@@ -8,6 +8,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func
 
 from hloverlap.passes.mlir.symbols import Symbols
+from hloverlap.passes.mlir.walk import function_of
 
 Build = Callable[[Sequence[ir.Value]], Sequence[ir.Value]]
 
@@ -20,7 +21,8 @@ def call(
     build: given the function's arguments in place of the inputs, puts its ops at the current insertion point and gives
     its results.
     """
-    parent = _function_of(before)
+    parent = function_of(before)
+    assert parent is not None, "an op outside of functions"
     name = symbols.unused(name)
     types = [value.type for value in inputs]
     with location:
@@ -36,9 +38,3 @@ def call(
         function.operation.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, results))
         with ir.InsertionPoint(before):
             return func.CallOp(results, name, inputs).operation
-
-
-def _function_of(op: ir.Operation) -> ir.Operation:
-    while op.name != "func.func":
-        op = op.parent.operation
-    return op

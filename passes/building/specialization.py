@@ -9,6 +9,7 @@ from jaxlib.mlir import ir
 
 from hloverlap.passes.analysis.dataflow import Instance
 from hloverlap.passes.mlir.symbols import Symbols
+from hloverlap.passes.mlir.walk import ops_in
 
 Wishes = Mapping[Instance, Mapping[ir.Operation, Hashable]]
 
@@ -27,7 +28,7 @@ class _Specializer:
     def __init__(self, symbols: Symbols, wishes: Wishes) -> None:
         self._symbols = symbols
         self._wishes = wishes
-        self._ops = {name: _ops_of(function) for name, function in symbols.functions.items()}
+        self._ops = {name: ops_in(function) for name, function in symbols.functions.items()}
         self._signatures: dict[Instance, Hashable] = {}
         self._variants: dict[str, dict[Hashable, str]] = {}
         self._last: dict[str, ir.Operation] = {}  # the newest variant: the next one goes behind it
@@ -48,7 +49,7 @@ class _Specializer:
 
     def _grant(self, instance: Instance, function: ir.Operation) -> None:
         originals = self._ops[instance.function]
-        actual = dict(zip(originals, _ops_of(function), strict=True))
+        actual = dict(zip(originals, ops_in(function), strict=True))
         for op, wish in self._wishes.get(instance, {}).items():
             self._granted[actual[op]] = wish
         for child in instance.children:
@@ -62,7 +63,7 @@ class _Specializer:
                 self._last[child.function] = chosen
                 name = variants[signature] = chosen.attributes["sym_name"].value
                 self._grant(child, chosen)
-            _redirect(actual[child.op], name)
+            self._symbols.redirect(actual[child.op], name)
 
     def _copy(self, function: ir.Operation) -> ir.Operation:
         wish = f"{function.attributes['sym_name'].value}_streams"
@@ -71,20 +72,3 @@ class _Specializer:
         copy.move_after(self._last[function.attributes["sym_name"].value])
         copy.attributes["sym_name"] = ir.StringAttr.get(name, function.context)
         return copy
-
-
-def _redirect(call: ir.Operation, name: str) -> None:
-    attribute = "callee" if call.name == "func.call" else "decomposition"
-    if call.attributes[attribute].value != name:
-        call.attributes[attribute] = ir.FlatSymbolRefAttr.get(name, call.context)
-
-
-def _ops_of(function: ir.Operation) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit)
-    return found

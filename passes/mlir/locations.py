@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from jaxlib.mlir import ir
 
+from hloverlap.passes.mlir.symbols import CALL
+
 
 def source_of(location: ir.Location) -> tuple[str, int]:
     """The file and line an op came from: the innermost frame of JAX's call stack, or ("", 0).
@@ -27,7 +29,7 @@ def source_of(location: ir.Location) -> tuple[str, int]:
 
 def describe(op: ir.Operation) -> str:
     """An op as a remark names it: what it is and where it was written."""
-    kind = "group" if op.name == "func.call" else op.name.rpartition(".")[2]
+    kind = "group" if op.name == CALL else op.name.rpartition(".")[2]
     file, line = source_of(op.location)
     where = f"line {line}" if file == "-" else f"{file}:{line}"
     return f"the {kind} of {where}" if line else f"another {kind}"

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from jaxlib.mlir import ir
 
-_CALLEE = {"func.call": "callee", "stablehlo.composite": "decomposition"}
+from hloverlap.passes.mlir.walk import FUNCTION, ops_in
+
+CALL = "func.call"
+_CALLEE = {CALL: "callee", "stablehlo.composite": "decomposition"}
+CALLS = frozenset(_CALLEE)  # what runs a function in its place
 
 
 class Symbols:
@@ -16,7 +20,7 @@ class Symbols:
         self.functions: dict[str, ir.Operation] = {
             op.operation.attributes["sym_name"].value: op.operation
             for op in module.regions[0].blocks[0].operations
-            if op.operation.name == "func.func"
+            if op.operation.name == FUNCTION
         }
 
     def callee(self, op: ir.Operation) -> str | None:
@@ -31,16 +35,14 @@ class Symbols:
 
     def callees(self, function: str) -> list[str]:
         """Names that the ops of a function call, in order, each as often as it is called."""
-        found: list[str] = []
+        if function not in self.functions:
+            return []
+        return [str(self.callee(call)) for call in ops_in(self.functions[function], *CALLS)]
 
-        def visit(op: ir.Operation) -> ir.WalkResult:
-            if (name := self.callee(op)) is not None:
-                found.append(name)
-            return ir.WalkResult.ADVANCE
-
-        if function in self.functions:
-            self.functions[function].walk(visit)
-        return found
+    def redirect(self, call: ir.Operation, function: str) -> None:
+        """Has a call run another function."""
+        if self.callee(call) != function:
+            call.attributes[_CALLEE[call.name]] = ir.FlatSymbolRefAttr.get(function, call.context)
 
     def unused(self, wish: str) -> str:
         """`wish`, or `wish_0`, `wish_1` … : the first that no function has and that was not given out before."""
