@@ -15,12 +15,9 @@ from jaxlib.mlir import ir
 
 from hloverlap.passes.analysis.collectives import KINDS, is_group_call
 from hloverlap.passes.mlir.symbols import Symbols
+from hloverlap.passes.mlir.walk import INLINED_REGIONS, STEPS, TERMINATORS, FreeValues, ops_in
 
 Fact = TypeVar("Fact")
-
-_TERMINATORS = frozenset({"func.return", "stablehlo.return", "sdy.return"})
-_INLINED_REGIONS = frozenset({"sdy.manual_computation", "sdy.named_computation"})
-_STEPS = frozenset({"stablehlo.while", "stablehlo.case", "stablehlo.if"})
 
 # A function called from n places is followed n times, up to this many visited ops for each op of the module;
 # past that, calls of functions with collectives count as one step that waits for all and that all wait for.
@@ -66,10 +63,11 @@ class Dataflow(Generic[Fact]):
         self._bottom = bottom
         self._join = join
         self._transfer = transfer
-        self._free: dict[ir.Operation, list[ir.Value]] = {}
-        self._has_collectives: dict[str, bool] = {}
-        self._argument_masks: dict[str, list[int]] = {}
-        self._visits = _VISITS_PER_OP * sum(_count_ops(function) for function in symbols.functions.values())
+        self._free = FreeValues()
+        self._holding = symbols.holding(*KINDS)
+        self._mask_flow: Dataflow[int] | None = None  # through functions without collectives, one for all of them
+        self._masks: dict[str, list[int]] = {}
+        self._visits = _VISITS_PER_OP * sum(len(ops_in(function)) for function in symbols.functions.values())
         self._everything = bottom  # all that was met so far
         self._inside = bottom  # all that was met in the step being walked
         self._finished = bottom  # all that is inside steps that are over
@@ -112,7 +110,7 @@ class Dataflow(Generic[Fact]):
         for view in block.operations:
             op = view.operation
             name = op.name
-            if name in _TERMINATORS:
+            if name in TERMINATORS:
                 return [facts[operand] for operand in op.operands]
             self._visits -= 1
             fact = base
@@ -122,7 +120,7 @@ class Dataflow(Generic[Fact]):
                 fact = self._transfer(op, fact, place)
                 self._everything = join(self._everything, fact)
                 self._inside = join(self._inside, fact)
-            elif name in _INLINED_REGIONS:
+            elif name in INLINED_REGIONS:
                 inner = op.regions[0].blocks[0]
                 facts.update(
                     (argument, facts[value]) for argument, value in zip(inner.arguments, op.operands, strict=True)
@@ -134,9 +132,9 @@ class Dataflow(Generic[Fact]):
                 facts.update(zip(op.results, called, strict=True))
                 continue
             elif len(op.regions):
-                for value in self._free_values(op):
+                for value in self._free.of(op):
                     fact = join(fact, facts[value])
-                if name in _STEPS:
+                if name in STEPS:
                     fact = self._step(op, facts, fact, place)
             for result in op.results:
                 facts[result] = fact
@@ -163,8 +161,8 @@ class Dataflow(Generic[Fact]):
         function = self._symbols.functions.get(callee)
         if function is None or not len(function.regions[0].blocks) or callee in self._stack:
             return [joined] * len(op.results)
-        if not self._contains_collectives(callee):
-            return [self._joined(base, arguments, mask) for mask in self._masks(callee)]
+        if callee not in self._holding:
+            return [self._joined(base, arguments, mask) for mask in self._masks_of(callee)]
         if self._visits < 0:
             self._unfollowed.add(callee)
             return [self._join(joined, self._everything)] * len(op.results)
@@ -178,55 +176,13 @@ class Dataflow(Generic[Fact]):
                 base = self._join(base, argument)
         return base
 
-    def _contains_collectives(self, function: str) -> bool:
-        if function not in self._has_collectives:
-            self._has_collectives[function] = False  # what a recursive function would find
-            found = []
-
-            def visit(op: ir.Operation) -> ir.WalkResult:
-                callee = self._symbols.callee(op)
-                if op.name in KINDS or (callee in self._symbols.functions and self._contains_collectives(callee)):
-                    found.append(op)
-                    return ir.WalkResult.INTERRUPT
-                return ir.WalkResult.ADVANCE
-
-            self._symbols.functions[function].walk(visit)
-            self._has_collectives[function] = bool(found)
-        return self._has_collectives[function]
-
-    def _masks(self, function: str) -> list[int]:
+    def _masks_of(self, function: str) -> list[int]:
         """For each result of a function without collectives, the arguments it depends on, as bits."""
-        if function not in self._argument_masks:
-            flow: Dataflow[int] = Dataflow(self._symbols, 0, int.__or__, lambda op, fact, place: fact)
-            flow._argument_masks, flow._has_collectives = self._argument_masks, self._has_collectives
+        if self._mask_flow is None:
+            self._mask_flow = Dataflow(self._symbols, 0, int.__or__, lambda op, fact, place: fact)
+            self._mask_flow._mask_flow = self._mask_flow
+        flow = self._mask_flow
+        if function not in flow._masks:
             count = len(self._symbols.functions[function].regions[0].blocks[0].arguments)
-            self._argument_masks[function] = flow._function(Instance(function), [1 << i for i in range(count)], 0, 0)
-        return self._argument_masks[function]
-
-    def _free_values(self, op: ir.Operation) -> list[ir.Value]:
-        """Values from outside that an op's regions use, in order of first use."""
-        if op not in self._free:
-            inside: set[ir.Value] = set()
-            free: dict[ir.Value, None] = {}
-            for region in op.regions:
-                for block in region.blocks:
-                    inside.update(block.arguments)
-                    for view in block.operations:
-                        inner = view.operation
-                        used = [*inner.operands, *(self._free_values(inner) if len(inner.regions) else ())]
-                        free.update((value, None) for value in used if value not in inside)
-                        inside.update(inner.results)
-            self._free[op] = list(free)
-        return self._free[op]
-
-
-def _count_ops(op: ir.Operation) -> int:
-    count = 0
-
-    def visit(_: ir.Operation) -> ir.WalkResult:
-        nonlocal count
-        count += 1
-        return ir.WalkResult.ADVANCE
-
-    op.walk(visit)
-    return count
+            flow._masks[function] = flow._function(Instance(function), [1 << i for i in range(count)], 0, 0)
+        return flow._masks[function]

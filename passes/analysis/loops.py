@@ -5,8 +5,8 @@ from __future__ import annotations
 from jaxlib.mlir import ir
 
 from hloverlap.passes.analysis.dataflow import Instance
+from hloverlap.passes.mlir.walk import FUNCTION, LOOP, definition, terminator
 
-_LOOP = "stablehlo.while"
 _UNKNOWN = 16  # turns of a loop that does not say: enough for what is paid once a run to count little
 
 
@@ -17,10 +17,10 @@ def executions(op: ir.Operation, instance: Instance) -> int:
     path: Instance | None = instance
     while inner is not None and path is not None:
         outer = inner.parent
-        if outer is None or outer.name == "func.func":
+        if outer is None or outer.name == FUNCTION:
             inner, path = path.op, path.parent
             continue
-        if outer.name == _LOOP:
+        if outer.name == LOOP:
             turns = trip_count(outer)
             times *= _UNKNOWN if turns is None else turns
         inner = outer
@@ -30,29 +30,20 @@ def executions(op: ir.Operation, instance: Instance) -> int:
 def trip_count(loop: ir.Operation) -> int | None:
     """Turns of a ``stablehlo.while`` that counts up from one constant to another, as JAX writes it; None for others."""
     condition, body = (region.blocks[0] for region in loop.regions)
-    test = _maker(_last(condition).operands[0])
+    test = definition(terminator(condition).operands[0])
     if test is None or test.name != "stablehlo.compare" or "LT" not in str(test.attributes["comparison_direction"]):
         return None
     number = _argument_number(test.operands[0], condition)
     end = _constant(test.operands[1])
     if number is None or end is None:
         return None
-    step = _maker(_last(body).operands[number])
+    step = definition(terminator(body).operands[number])
     if step is None or step.name != "stablehlo.add" or _argument_number(step.operands[0], body) != number:
         return None
     start, by = _constant(loop.operands[number]), _constant(step.operands[1])
     if start is None or by is None or by < 1:
         return None
     return max(0, -(-(end - start) // by))
-
-
-def _last(block: ir.Block) -> ir.Operation:
-    return block.operations[len(block.operations) - 1].operation
-
-
-def _maker(value: ir.Value) -> ir.Operation | None:
-    owner = value.owner
-    return owner.operation if not isinstance(owner, ir.Block) else None
 
 
 def _argument_number(value: ir.Value, block: ir.Block) -> int | None:
@@ -62,7 +53,7 @@ def _argument_number(value: ir.Value, block: ir.Block) -> int | None:
 
 
 def _constant(value: ir.Value) -> int | None:
-    maker = _maker(value)
+    maker = definition(value)
     if maker is None or maker.name != "stablehlo.constant":
         return None
     elements = ir.DenseElementsAttr(maker.attributes["value"])

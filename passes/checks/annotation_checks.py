@@ -6,11 +6,12 @@ import re
 
 from jaxlib.mlir import ir
 
-from hloverlap.passes.analysis.collectives import CALL, KINDS, is_group_call
+from hloverlap.passes.analysis.collectives import KINDS, is_group_call
 from hloverlap.passes.context import Context
 from hloverlap.passes.mlir import frontend_attributes
 from hloverlap.passes.mlir.frontend_attributes import GROUP, STREAM
-from hloverlap.passes.mlir.symbols import Symbols
+from hloverlap.passes.mlir.symbols import CALL, Symbols
+from hloverlap.passes.mlir.walk import ops_in
 
 # More streams than this at once are no plan: XLA:GPU itself reserves four.
 _MOST_STREAMS = 64
@@ -18,9 +19,8 @@ _MOST_STREAMS = 64
 
 def check(module: ir.Operation, symbols: Symbols, context: Context) -> None:
     """Looks at every op that carries a stream annotation."""
-    with_collectives: dict[str, bool] = {}
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
+    with_collectives = symbols.holding(*KINDS)
+    for op in ops_in(module):
         held = frontend_attributes.read(op)
         if STREAM in held:
             _value(op, held[STREAM], context)
@@ -31,7 +31,7 @@ def check(module: ir.Operation, symbols: Symbols, context: Context) -> None:
                     op,
                     "error",
                 )
-            elif op.name == CALL and (name := symbols.callee(op)) and _has_collective(name, symbols, with_collectives):
+            elif op.name == CALL and (name := symbols.callee(op)) in with_collectives:
                 context.remark(
                     "VCL003",
                     f"A stream annotation on a call of '{name}', which holds a collective: XLA finds no stream for the "
@@ -41,9 +41,6 @@ def check(module: ir.Operation, symbols: Symbols, context: Context) -> None:
                 )
         if is_group_call(op) and (name := symbols.callee(op)) in symbols.functions:
             _inside_group(symbols.functions[str(name)], context)
-        return ir.WalkResult.ADVANCE
-
-    module.walk(visit)
 
 
 def _value(op: ir.Operation, value: str, context: Context) -> None:
@@ -62,33 +59,11 @@ def _value(op: ir.Operation, value: str, context: Context) -> None:
 
 
 def _inside_group(function: ir.Operation, context: Context) -> None:
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name in KINDS and STREAM in frontend_attributes.read(op):
+    for op in ops_in(function, *KINDS):
+        if STREAM in frontend_attributes.read(op):
             context.remark(
                 "VCL004",
                 "A stream annotation inside a group: the group runs on XLA's stream 0 as a whole; take it away.",
                 op,
                 "error",
             )
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit)
-
-
-def _has_collective(name: str, symbols: Symbols, known: dict[str, bool]) -> bool:
-    """Whether a function, or one that it calls, holds a collective."""
-    if name not in known:
-        known[name] = False  # what a recursive function would find
-        found: list[ir.Operation] = []
-
-        def visit(op: ir.Operation) -> ir.WalkResult:
-            callee = symbols.callee(op)
-            if op.name in KINDS or (callee is not None and _has_collective(callee, symbols, known)):
-                found.append(op)
-                return ir.WalkResult.INTERRUPT
-            return ir.WalkResult.ADVANCE
-
-        if name in symbols.functions:
-            symbols.functions[name].walk(visit)
-        known[name] = bool(found)
-    return known[name]

@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from jaxlib.mlir import ir
 
-from hloverlap.passes.analysis.collectives import KINDS
+from hloverlap.passes.analysis.collectives import KINDS, PERMUTE
 from hloverlap.passes.analysis.divergence import Divergence
 from hloverlap.passes.context import Context
-from hloverlap.passes.mlir.symbols import Symbols
+from hloverlap.passes.mlir.symbols import CALLS, Symbols
+from hloverlap.passes.mlir.walk import LOOP, STEPS, ops_in, terminator
 
 _MOST_STEPS = 10_000  # collectives of one branch, counted through calls
 
 
 def check(module: ir.Operation, symbols: Symbols, context: Context) -> None:
     """Looks at each conditional and loop with collectives in it."""
-    steps: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name in ("stablehlo.case", "stablehlo.if", "stablehlo.while"):
-            steps.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.walk(visit)
-    steps = [op for op in steps if any(_sequence(region, symbols) for region in op.regions)]
+    sequences = _Sequences(symbols)
+    steps = [op for op in ops_in(module, *STEPS) if sequences.of(op.regions)]
     if not steps:
         return
     divergence = Divergence(symbols)
     for op in steps:
-        if op.name == "stablehlo.while":
-            condition = list(op.regions[0].blocks[0].operations)[-1].operation
-            if divergence.differs(condition.operands[0]):
+        if op.name == LOOP:
+            if divergence.differs(terminator(op.regions[0].blocks[0]).operands[0]):
                 text = "A loop with collectives whose number of rounds can depend on the device: "
                 _say(text, op, context)
         elif divergence.differs(op.operands[0]):
-            sequences = [_sequence(region, symbols) for region in op.regions]
-            other = next((number for number, each in enumerate(sequences) if each != sequences[0]), None)
+            branches = [sequences.of([region]) for region in op.regions]
+            other = next((number for number, each in enumerate(branches) if each != branches[0]), None)
             if other is not None:
                 text = f"Devices can take different branches, and 0 and {other} do not have the same collectives: "
                 _say(text, op, context)
@@ -44,26 +39,31 @@ def _say(text: str, op: ir.Operation, context: Context) -> None:
     context.remark("VCL012", f"{text}those that come to one wait for ever for those that do not.", op, "warning")
 
 
-def _sequence(region: ir.Region, symbols: Symbols) -> list[str]:
-    """The collectives of a region in order, also in what it calls: kind and devices of each."""
-    found: list[str] = []
-    calls: list[str] = []
+class _Sequences:
+    """The collectives of a region or function in order, also in what it calls: kind and devices of each."""
 
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if len(found) >= _MOST_STEPS:
-            return ir.WalkResult.INTERRUPT
-        if op.name in KINDS:
-            pairs = "source_target_pairs" in op.attributes
-            devices = op.attributes["source_target_pairs" if pairs else "replica_groups"]
-            found.append(f"{op.name} {devices}")
-        callee = symbols.callee(op)
-        if callee in symbols.functions and callee is not None and callee not in calls:
-            calls.append(callee)
-            symbols.functions[callee].walk(visit)
-            calls.pop()
-        return ir.WalkResult.ADVANCE
+    def __init__(self, symbols: Symbols) -> None:
+        self._symbols = symbols
+        self._functions: dict[str, list[str]] = {}
 
-    for block in region:
-        for view in block:
-            view.operation.walk(visit)
-    return found
+    def of(self, regions: Iterable[ir.Region]) -> list[str]:
+        found: list[str] = []
+        for top in (view.operation for region in regions for block in region for view in block):
+            for op in ops_in(top, *KINDS, *CALLS):
+                callee = self._symbols.callee(op)
+                found += [_describe(op)] if callee is None else self._of_function(callee)
+                if len(found) >= _MOST_STEPS:
+                    return found[:_MOST_STEPS]
+        return found
+
+    def _of_function(self, name: str) -> list[str]:
+        if name not in self._functions:
+            self._functions[name] = []  # what a recursive function would find
+            if name in self._symbols.functions:
+                self._functions[name] = self.of(self._symbols.functions[name].regions)
+        return self._functions[name]
+
+
+def _describe(op: ir.Operation) -> str:
+    devices = "source_target_pairs" if op.name == PERMUTE else "replica_groups"
+    return f"{op.name} {op.attributes[devices]}"

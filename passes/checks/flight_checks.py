@@ -13,6 +13,7 @@ from hloverlap.passes.mlir import frontend_attributes
 from hloverlap.passes.mlir.frontend_attributes import COMBINER_KEY
 from hloverlap.passes.mlir.locations import describe
 from hloverlap.passes.mlir.symbols import Symbols
+from hloverlap.passes.mlir.walk import ops_in
 
 # Each is compared with each; a module with more annotated permutes was annotated by a machine that knows what it does.
 _MOST = 1024
@@ -44,15 +45,8 @@ def check(module: ir.Operation, symbols: Symbols, context: Context) -> None:
 
 
 def _meet(symbols: Symbols) -> list[_Met]:
-    annotated: set[tuple[object, ...]] = set()
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == PERMUTE and (fact := Collective.of(op)).stream is not None:
-            annotated.add((fact.mode, fact.pairs))
-        return ir.WalkResult.ADVANCE
-
-    for function in symbols.functions.values():
-        function.walk(visit)
+    permutes = [Collective.of(op) for function in symbols.functions.values() for op in ops_in(function, PERMUTE)]
+    annotated = {(fact.mode, fact.pairs) for fact in permutes if fact.stream is not None}
     met: list[_Met] = []
     if not annotated:
         return met

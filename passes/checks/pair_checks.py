@@ -6,28 +6,18 @@ from collections.abc import Sequence
 
 from jaxlib.mlir import ir
 
-from hloverlap.passes.analysis.collectives import PERMUTE, mode_of, pairs_of
+from hloverlap.passes.analysis.collectives import PERMUTE, device_count, mode_of, pairs_of
 from hloverlap.passes.context import Context
 from hloverlap.passes.machine.topology import Pair
 from hloverlap.passes.mlir.symbols import Symbols
-
-_COUNTS = {"partition": "mhlo.num_partitions", "replica": "mhlo.num_replicas"}
+from hloverlap.passes.mlir.walk import ops_in
 
 
 def check(module: ir.Operation, symbols: Symbols, context: Context) -> None:
     """Looks at the pairs of every permute."""
-    counts = {
-        mode: ir.IntegerAttr(module.attributes[name]).value if name in module.attributes else 0
-        for mode, name in _COUNTS.items()
-    }
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == PERMUTE:
-            mode = mode_of(op)
-            _pairs(op, pairs_of(op), mode, counts[mode], context)
-        return ir.WalkResult.ADVANCE
-
-    module.walk(visit)
+    for op in ops_in(module, PERMUTE):
+        mode = mode_of(op)
+        _pairs(op, pairs_of(op), mode, device_count(module, mode), context)
 
 
 def _pairs(op: ir.Operation, pairs: Sequence[Pair], mode: str, count: int, context: Context) -> None:

@@ -39,6 +39,26 @@ class Symbols:
             return []
         return [str(self.callee(call)) for call in ops_in(self.functions[function], *CALLS)]
 
+    def holding(self, *names: str) -> frozenset[str]:
+        """Names the functions in which an op of these names stands, or that lead to such a function by calls.
+
+        The names must not be those of calls.
+        """
+        callers: dict[str, list[str]] = {}
+        waiting = []
+        for function, op in self.functions.items():
+            for inner in ops_in(op, *names, *CALLS):
+                if (callee := self.callee(inner)) is not None:
+                    callers.setdefault(callee, []).append(function)
+                else:
+                    waiting.append(function)
+        found: set[str] = set()
+        while waiting:
+            if (function := waiting.pop()) not in found:
+                found.add(function)
+                waiting += callers.get(function, [])
+        return frozenset(found)
+
     def redirect(self, call: ir.Operation, function: str) -> None:
         """Has a call run another function."""
         if self.callee(call) != function:
