@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from jaxlib.mlir import ir
 
+from hloverlap.passes.mlir.elision import describe_elided
 from hloverlap.pipeline.audit import compiled, findings, hints, op_ids, topology, verdict
 from hloverlap.pipeline.audit.compiled import Outcome
 from hloverlap.pipeline.audit.findings import Finding
@@ -113,8 +114,11 @@ def compare(before: Subject, after: Subject, setting: Setting) -> Comparison:
 def audit_all(subjects: Sequence[Subject], setting: Setting) -> list[Audit]:
     """Audits modules side by side; results in their order.
 
-    Raises ValueError (topology, options, target), UnavailableError.
+    Raises ValueError (topology, options, target, a constant that was elided), UnavailableError.
     """
+    for subject in subjects:
+        if elided := describe_elided(subject.module.operation):
+            raise ValueError(f"{subject.name}: {elided}")
     tagged = [op_ids.tag(subject.module) for subject in subjects]
     requests = [_request(each, subject, setting) for each, subject in zip(tagged, subjects, strict=True)]
     outcomes = _outcomes(requests, setting)

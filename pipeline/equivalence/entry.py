@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
+from hloverlap.passes.mlir.elision import describe_elided
 from hloverlap.pipeline.equivalence import inputs
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ class Entry:
     @classmethod
     def of(cls, module: ir.Module) -> Entry:
         """Reads a module without tokens at its entry; raises NotRunnableError."""
+        if elided := describe_elided(module.operation):
+            raise NotRunnableError(elided)
         _refuse_what_needs_a_host(module)
         function = entry_function(module)
         types = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)

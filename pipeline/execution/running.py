@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import io
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from jaxlib.mlir import ir
 
@@ -17,10 +15,9 @@ from hloverlap.passes.machine.topology import Topology
 from hloverlap.passes.mlir.dialects import make_context
 from hloverlap.pipeline import jax_internals
 from hloverlap.pipeline.execution import manager, resolution
-from hloverlap.pipeline.formats import reading
+from hloverlap.pipeline.formats import programs
+from hloverlap.pipeline.formats.programs import Program
 from hloverlap.pipeline.messages import remarks
-
-Program: TypeAlias = ir.Module | bytes | str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
@@ -55,7 +52,8 @@ def run(
 ) -> Result:
     """Runs `pipeline` on a copy of `program`.
 
-    program: a module, which is not changed; or the bytes, or the path, of any format that hlo-opt reads.
+    program: a module, which is not changed; the text, the bytes or the path of one, in any format that hlo-opt reads;
+        or what jax lowered or exported.
     pipeline: text such as ``"canonicalize-permutes,cse"`` or ``"builtin.module(...)"``; or a pass; or passes in order;
         or what `resolution.resolve` made of one of these.
     topology: a Topology, or text as for ``Topology.parse``.
@@ -63,10 +61,10 @@ def run(
         is not given, costs are an H200's, and what pays on some machines only is not done.
     verify_each: whether MLIR verifies the module after each pass.
 
-    Raises PipelineError (ill-formed pipeline, failed pass, topology of the wrong size), reading.ReadError (program
-    cannot be read), ValueError (topology text, target name).
+    Raises PipelineError (ill-formed pipeline, failed pass, topology of the wrong size), ReadError (program cannot
+    be read), TypeError (no program), ValueError (topology text, target name).
     """
-    module, name = _module(program)
+    module, name = programs.module_of(program)
     return run_in_place(module, pipeline, topology, verify_each, name, target)
 
 
@@ -120,17 +118,6 @@ def check_remarks(context: Context, name: str) -> None:
     """Raises PassFailedError with the first remark that is an error."""
     for remark in context.errors():
         raise PassFailedError(remarks.as_text(remark, name))
-
-
-def _module(program: Program) -> tuple[ir.Module, str]:
-    """A module that is ours to change, and its name."""
-    if isinstance(program, ir.Module):
-        return ir.Module.parse(bytecode(program), program.context), "<module>"
-    context = make_context()
-    if isinstance(program, bytes):
-        return reading.read(program, "<bytes>", context).module, "<bytes>"
-    source = reading.read_path(os.fspath(program), context)
-    return source.module, source.name
 
 
 def in_own_context(module: ir.Module) -> ir.Module:

@@ -14,6 +14,7 @@ from hloverlap.pipeline.formats.explanations import ReadError as ReadError
 from hloverlap.pipeline.formats.kinds import Format
 
 STDIN = "<stdin>"
+_LONGEST_NAME = 200  # characters of a name that no file has, in a message
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,7 +52,8 @@ def load(path: str) -> tuple[bytes, str]:
     except IsADirectoryError:
         raise ReadError(f"{path}: a folder; give one of the files in it") from None
     except (OSError, ValueError) as error:  # ValueError: a zero byte in the path
-        raise ReadError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+        shown = path if len(path) <= _LONGEST_NAME else f"{path[:_LONGEST_NAME]}…"
+        raise ReadError(f"{shown}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
 
 def read(data: bytes, name: str, context: ir.Context) -> Source:

@@ -12,6 +12,7 @@ import sys
 from jaxlib.mlir import ir
 
 from hloverlap.passes.mlir import diagnostics, mhlo
+from hloverlap.passes.mlir.elision import describe_elided
 from hloverlap.pipeline.formats import export_artifact
 from hloverlap.pipeline.formats import kinds as formats
 from hloverlap.pipeline.formats.kinds import Format
@@ -37,6 +38,8 @@ def serialize(
     """
     if format is None:
         format = Format.MLIR_TEXT if source.format in (Format.HLO_TEXT, Format.HLO_PROTO) else source.format
+    if format in (Format.PORTABLE, Format.EXPORT, Format.HLO_TEXT) and (elided := describe_elided(module.operation)):
+        raise WriteError(f"{source.name}: cannot be written so: {elided}")
     match format:
         case Format.MLIR_TEXT:
             return _text(module, debuginfo, elide_larger_than)
