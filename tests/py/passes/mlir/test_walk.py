@@ -35,8 +35,13 @@ func.func @main(%a: tensor<f32>, %n: tensor<i1>, %k: tensor<i32>) -> tensor<f32>
 
 
 @pytest.fixture
-def module(mlir: ir.Context) -> ir.Operation:
-    return ir.Module.parse(TEXT).operation
+def parsed(mlir: ir.Context) -> ir.Module:
+    return ir.Module.parse(TEXT)
+
+
+@pytest.fixture
+def module(parsed: ir.Module) -> ir.Operation:
+    return parsed.operation  # lives no longer than the module
 
 
 def names(ops: list[ir.Operation]) -> list[str]:
@@ -89,7 +94,8 @@ def test_free_values_of_deep_nests_cost_one_look_at_each_op(mlir: ir.Context) ->
     for level in reversed(range(depth)):
         text += "}) : (tensor<i32>) -> tensor<f32>\n"
         text += f"{'stablehlo.' if level else ''}return %r{level} : tensor<f32>\n"
-    cases = ops_in(ir.Module.parse(text + "}").operation, "stablehlo.case", order=ir.WalkOrder.PRE_ORDER)
+    module = ir.Module.parse(text + "}")
+    cases = ops_in(module.operation, "stablehlo.case", order=ir.WalkOrder.PRE_ORDER)
     known = FreeValues()
     assert [len(known.of(case)) for case in cases] == [2] * (depth - 1) + [1]
 
@@ -133,7 +139,8 @@ func.func private @missing(tensor<4xf32>) -> tensor<4xf32>"""
 
 
 def test_functions_hold_what_the_functions_that_they_call_hold(mlir: ir.Context) -> None:
-    symbols = Symbols(ir.Module.parse(CALLS).operation)
+    module = ir.Module.parse(CALLS)
+    symbols = Symbols(module.operation)
     assert symbols.holding("stablehlo.sine") == {"main", "outer", "inner"}
     assert symbols.holding("stablehlo.cosine") == frozenset()
     assert symbols.callees("main") == ["outer", "plain", "missing"]
@@ -141,7 +148,8 @@ def test_functions_hold_what_the_functions_that_they_call_hold(mlir: ir.Context)
 
 
 def test_calls_of_both_kinds_are_redirected(mlir: ir.Context) -> None:
-    module = ir.Module.parse(CALLS).operation
+    parsed = ir.Module.parse(CALLS)
+    module = parsed.operation
     symbols = Symbols(module)
     for call in ops_in(module, "func.call", "stablehlo.composite"):
         symbols.redirect(call, "plain")
