@@ -9,11 +9,12 @@ import numpy as np
 from jaxlib.mlir import ir
 
 from hloverlap.passes.analysis import stream_annotations
-from hloverlap.passes.analysis.collectives import PERMUTE, device_count, mode_of, pairs_of
+from hloverlap.passes.analysis.collectives import PERMUTE, mode_of, pairs_of
 from hloverlap.passes.analysis.effects import Effects
 from hloverlap.passes.base import Pass
 from hloverlap.passes.context import Context
 from hloverlap.passes.mlir.locations import describe
+from hloverlap.passes.mlir.modules import DeviceCounts, device_counts
 from hloverlap.passes.mlir.symbols import Symbols
 from hloverlap.passes.mlir.walk import blocks_with
 
@@ -38,11 +39,11 @@ after:  %a = "stablehlo.collective_permute"(%x) <{… [[0, 1], [1, 0]] …}>
 
     def run(self, op: ir.Operation, context: Context) -> None:
         effects = Effects(Symbols(op))
-        sizes = {mode: device_count(op, mode) for mode in ("partition", "replica")}
+        counts = device_counts(op)
         for block in blocks_with(op, PERMUTE):
-            self._block(block, effects, sizes, context)
+            self._block(block, effects, counts, context)
 
-    def _block(self, block: ir.Block, effects: Effects, sizes: dict[str, int], context: Context) -> None:
+    def _block(self, block: ir.Block, effects: Effects, counts: DeviceCounts, context: Context) -> None:
         seen: dict[tuple[object, ...], ir.Operation] = {}
         for op in [view.operation for view in block.operations]:  # a copy: ops are erased on the way
             if op.name != PERMUTE:
@@ -50,7 +51,7 @@ after:  %a = "stablehlo.collective_permute"(%x) <{… [[0, 1], [1, 0]] …}>
                     seen.clear()  # nothing is shared across a token, a barrier or a side effect
                 continue
             self._sort(op, context)
-            if self._remove_identity(op, sizes, context):
+            if self._remove_identity(op, counts, context):
                 continue
             key = (op.operands[0], mode_of(op), pairs_of(op), stream_annotations.carried(op))
             first = seen.setdefault(key, op)
@@ -70,12 +71,12 @@ after:  %a = "stablehlo.collective_permute"(%x) <{… [[0, 1], [1, 0]] …}>
         context.remark("CPE001", "Put the source-target pairs in ascending order; they move the same data.", op)
         self.count(context, "num-sorted")
 
-    def _remove_identity(self, op: ir.Operation, sizes: dict[str, int], context: Context) -> bool:
+    def _remove_identity(self, op: ir.Operation, counts: DeviceCounts, context: Context) -> bool:
         pairs = pairs_of(op)
         if not pairs or any(source != target for source, target in pairs):
             return False
         # A device that no pair names gets zeros, so only a full set of pairs gives back what went in.
-        size = sizes[mode_of(op)]
+        size = counts.ids(mode_of(op))
         if len(pairs) != size:
             among = f"of {size}" if size else "of a number that the module does not give"
             text = f"Kept, though it sends nothing: it names {len(pairs)} devices {among}; the others get zeros."

@@ -113,7 +113,7 @@ class _Joiner:
     def _is_partial(self, fact: Collective) -> bool:
         """Whether a permute leaves room for another, and anybody uses its result."""
         count = self._ids.count(fact.mode)
-        return bool(fact.pairs) and has_uses(fact.op.results[0]) and (not count or len(fact.pairs) < count)
+        return bool(fact.pairs) and has_uses(fact.op.results[0]) and (count is None or len(fact.pairs) < count)
 
     def _objection(self, fact: Collective) -> tuple[str, str] | None:
         value_type = fact.op.operands[0].type
@@ -157,6 +157,7 @@ class _Joiner:
         for fact in part:
             self._context.remark("JPP001", f"Joined with {others} into one permute, {gain}.", fact.op)
         mode, count = part[0].mode, self._ids.count(part[0].mode)
+        assert count is not None, "joined without knowing the devices"
         sources: dict[ir.Value, list[int]] = {}
         for fact in part:
             sources.setdefault(fact.op.operands[0], []).extend(source for source, _ in fact.pairs)

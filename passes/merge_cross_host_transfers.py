@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 from jaxlib.mlir import ir
 
 from hloverlap.passes.analysis import stream_annotations
-from hloverlap.passes.analysis.collectives import PERMUTE, Collective, device_count, has_static_shape
+from hloverlap.passes.analysis.collectives import PERMUTE, Collective, has_static_shape
 from hloverlap.passes.analysis.effects import Effects
 from hloverlap.passes.analysis.mesh_axes import MeshAxes
 from hloverlap.passes.analysis.permutes import grouped_functions
@@ -21,6 +21,7 @@ from hloverlap.passes.building.packing import can_pack
 from hloverlap.passes.context import Context, PassError
 from hloverlap.passes.merging import gain as merging_gain
 from hloverlap.passes.mlir.locations import describe
+from hloverlap.passes.mlir.modules import device_counts
 from hloverlap.passes.mlir.symbols import Symbols
 from hloverlap.passes.mlir.walk import ops_in
 
@@ -85,7 +86,7 @@ class _Merger:
     def __init__(
         self, options: MergeCrossHostTransfers, context: Context, symbols: Symbols, module: ir.Operation
     ) -> None:
-        self._module = module
+        self._counts = device_counts(module)
         self._options = options
         self._context = context
         self._symbols = symbols
@@ -130,8 +131,7 @@ class _Merger:
         return topology is not None and topology.any_crosses(fact.pairs)
 
     def _all_receive(self, fact: Collective) -> bool:
-        count = device_count(self._module, fact.mode)
-        return 0 < count == len({target for _, target in fact.pairs})
+        return self._counts.ids(fact.mode) == len({target for _, target in fact.pairs})
 
     def _fact(self, op: ir.Operation) -> Collective | None:
         return self._wanted.get(op.results[0]) if op.name == PERMUTE else None

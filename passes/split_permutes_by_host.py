@@ -76,7 +76,9 @@ after:  %b = "stablehlo.collective_permute"(%x) <{… [[0, 1], [2, 3]] …}>
             fact.op,
         )
         self.count(context, "num-split")
-        _split(fact, staying, crossing, ids.count(fact.mode))
+        count = ids.count(fact.mode)
+        assert count is not None, "split without knowing the devices"
+        _split(fact, staying, crossing, count)
 
     def _objection(self, fact: Collective, ids: DeviceIds) -> tuple[str, str] | None:
         value_type = fact.op.operands[0].type

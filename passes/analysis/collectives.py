@@ -87,12 +87,6 @@ def mode_of(op: ir.Operation) -> str:
     return "replica"
 
 
-def device_count(module: ir.Operation, mode: str) -> int:
-    """How many ids there are in a mode, by the module's attributes; 0 where it does not say."""
-    name = f"mhlo.num_{mode}s"
-    return ir.IntegerAttr(module.attributes[name]).value if name in module.attributes else 0
-
-
 def is_group_call(op: ir.Operation) -> bool:
     """Whether an op is a call that XLA runs as one group of collectives."""
     return op.name == CALL and frontend_attributes.GROUP in frontend_attributes.read(op)

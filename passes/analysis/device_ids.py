@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 from jaxlib.mlir import ir
 
-from hloverlap.passes.analysis.collectives import device_count
 from hloverlap.passes.analysis.mesh_axes import MeshAxes
 from hloverlap.passes.machine.topology import Pair
+from hloverlap.passes.mlir.modules import device_counts
 from hloverlap.passes.mlir.symbols import Symbols
 
 
@@ -20,17 +20,17 @@ class DeviceIds:
     """
 
     def __init__(self, module: ir.Operation, symbols: Symbols) -> None:
-        self._module = module
+        self._counts = device_counts(module)
         self._axes = MeshAxes(module, symbols)
 
-    def count(self, mode: str) -> int:
-        """How many ids there are in a mode of a permute; 0 where the module does not say."""
-        return device_count(self._module, mode)
+    def count(self, mode: str) -> int | None:
+        """How many ids there are in a mode of a permute; None where the module does not say."""
+        return self._counts.ids(mode)
 
     def objection(self, op: ir.Operation, mode: str, pairs: Iterable[Pair]) -> str:
         """Why nothing can be made to depend on the device's id where `op` stands, as a clause; "" if it can."""
         count = self.count(mode)
-        if not count:
+        if count is None:
             return f"the module does not give the number of {mode}s"
         if any(not 0 <= number < count for pair in pairs for number in pair):
             return f"its pairs name more than the {count} {mode}s that there are"

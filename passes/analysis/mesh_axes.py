@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy
 
+from hloverlap.passes.mlir.modules import symbol_name
 from hloverlap.passes.mlir.symbols import CALLS, Symbols
 from hloverlap.passes.mlir.walk import FUNCTION, MANUAL_COMPUTATION, ops_in
 
@@ -45,7 +46,7 @@ class MeshAxes:
     def __init__(self, module: ir.Operation, symbols: Symbols) -> None:
         self._symbols = symbols
         self._meshes = {
-            str(ir.StringAttr(view.operation.attributes["sym_name"]).value): view.operation.attributes["mesh"]
+            symbol_name(view.operation): view.operation.attributes["mesh"]
             for view in module.regions[0].blocks[0].operations
             if view.operation.name == "sdy.mesh"
         }
@@ -87,7 +88,7 @@ class MeshAxes:
                 return frozenset({_Place()})
             op = op.parent.operation
         place = _Place(frozenset(manual), frozenset(sizes))
-        outer = self._places_of(str(ir.StringAttr(op.attributes["sym_name"]).value))
+        outer = self._places_of(symbol_name(op))
         return frozenset(place.inside(each) for each in outer)
 
     def _places_of(self, name: str) -> frozenset[_Place]:

@@ -8,6 +8,7 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from hloverlap.passes.analysis.dataflow import Instance
+from hloverlap.passes.mlir.modules import symbol_name
 from hloverlap.passes.mlir.symbols import Symbols
 from hloverlap.passes.mlir.walk import ops_in
 
@@ -61,14 +62,14 @@ class _Specializer:
                 original = self._symbols.functions[child.function]
                 chosen = self._copy(original) if variants else original
                 self._last[child.function] = chosen
-                name = variants[signature] = chosen.attributes["sym_name"].value
+                name = variants[signature] = symbol_name(chosen)
                 self._grant(child, chosen)
             self._symbols.redirect(actual[child.op], name)
 
     def _copy(self, function: ir.Operation) -> ir.Operation:
-        wish = f"{function.attributes['sym_name'].value}_streams"
+        wish = f"{symbol_name(function)}_streams"
         name = self._symbols.unused(wish)
         copy = function.clone(ip=ir.InsertionPoint(function)).operation
-        copy.move_after(self._last[function.attributes["sym_name"].value])
+        copy.move_after(self._last[symbol_name(function)])
         copy.attributes["sym_name"] = ir.StringAttr.get(name, function.context)
         return copy

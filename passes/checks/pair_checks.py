@@ -6,26 +6,28 @@ from collections.abc import Sequence
 
 from jaxlib.mlir import ir
 
-from hloverlap.passes.analysis.collectives import PERMUTE, device_count, mode_of, pairs_of
+from hloverlap.passes.analysis.collectives import PERMUTE, mode_of, pairs_of
 from hloverlap.passes.context import Context
 from hloverlap.passes.machine.topology import Pair
+from hloverlap.passes.mlir.modules import device_counts
 from hloverlap.passes.mlir.symbols import Symbols
 from hloverlap.passes.mlir.walk import ops_in
 
 
 def check(module: ir.Operation, symbols: Symbols, context: Context) -> None:
     """Looks at the pairs of every permute."""
+    counts = device_counts(module)
     for op in ops_in(module, PERMUTE):
         mode = mode_of(op)
-        _pairs(op, pairs_of(op), mode, device_count(module, mode), context)
+        _pairs(op, pairs_of(op), mode, counts.ids(mode), context)
 
 
-def _pairs(op: ir.Operation, pairs: Sequence[Pair], mode: str, count: int, context: Context) -> None:
+def _pairs(op: ir.Operation, pairs: Sequence[Pair], mode: str, count: int | None, context: Context) -> None:
     ids = sorted({number for pair in pairs for number in pair})
     if twice := _twice([source for source, _ in pairs]) or _twice([target for _, target in pairs]):
         context.remark("VCL005", f"{mode} {twice[0]} is there twice among the sources or the targets.", op, "error")
         return
-    if count and any(not 0 <= number < count for number in ids):
+    if count is not None and any(not 0 <= number < count for number in ids):
         wrong = next(number for number in ids if not 0 <= number < count)
         text = f"Its pairs name {mode} {wrong}, and the module is for {count}: XLA refuses them or leaves them out."
         context.remark("VCL005", text, op, "error")
@@ -35,7 +37,7 @@ def _pairs(op: ir.Operation, pairs: Sequence[Pair], mode: str, count: int, conte
         context.remark("VCL006", f"It sends nothing: every {mode} named sends to itself{rest}.", op)
         return
     cycles = _cycles(pairs)
-    if cycles == 1 and len(pairs) == len(ids) and ids == list(range(len(ids))) and count % len(ids) == 0 != count:
+    if cycles == 1 and len(pairs) == len(ids) and ids == list(range(len(ids))) and count and count % len(ids) == 0:
         if len(ids) < count:
             context.remark(
                 "VCL007",

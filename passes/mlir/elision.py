@@ -5,6 +5,7 @@ from __future__ import annotations
 from jaxlib.mlir import ir
 
 from hloverlap.passes.mlir.locations import source_of
+from hloverlap.passes.mlir.walk import ops_in
 
 
 def describe_elided(root: ir.Operation) -> str:
@@ -12,19 +13,13 @@ def describe_elided(root: ir.Operation) -> str:
 
     MLIR reads ``dense_resource<__elided__>`` without a word, and whatever asks for its elements reads foreign memory.
     """
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "stablehlo.constant":
-            value = op.attributes["value"]
-            if not isinstance(value, ir.DenseElementsAttr) and "<__elided__>" in str(value):
-                found.append(op)
-                return ir.WalkResult.INTERRUPT
-        return ir.WalkResult.ADVANCE
-
-    root.walk(visit)
-    if not found:
+    elided = (op for op in ops_in(root, "stablehlo.constant") if _is_elided(op.attributes["value"]))
+    if (op := next(elided, None)) is None:
         return ""
-    file, line = source_of(found[0].location)
+    file, line = source_of(op.location)
     where = f"of line {line} " if file == "-" else f"of {file}:{line} " if line else ""
     return f"the constant {where}was elided when the module was printed; print the module with its constants whole"
+
+
+def _is_elided(value: ir.Attribute) -> bool:
+    return not isinstance(value, ir.DenseElementsAttr) and "<__elided__>" in str(value)

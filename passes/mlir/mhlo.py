@@ -9,6 +9,8 @@ from collections.abc import Callable
 
 from jaxlib.mlir import ir
 
+from hloverlap.passes.mlir.walk import ops_in
+
 COPY, ERF, TOPK = "mhlo.copy", "mhlo.erf", "mhlo.topk"
 
 # Compute values from values, in no order but that of the data.
@@ -23,15 +25,7 @@ def to_stablehlo(root: ir.Operation, keep_annotated: bool = False) -> None:
     A copy is its operand; with a sharding it is what XLA's sharding propagation made of ``@Sharding``, and becomes it.
     keep_annotated: a copy with frontend attributes stays, since they would have no place.
     """
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name in _REPLACEMENTS:
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    root.walk(visit)
-    for op in found:
+    for op in ops_in(root, *_REPLACEMENTS):
         if keep_annotated and op.name == COPY and _FRONTEND_ATTRIBUTES in op.attributes:
             continue
         replacement = _REPLACEMENTS[op.name](op)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import io
 
 from jaxlib.mlir import ir
 
@@ -11,6 +10,8 @@ from hloverlap.passes.analysis.collectives import KINDS, PERMUTE, Collective
 from hloverlap.passes.machine.topology import Pair
 from hloverlap.passes.mlir import frontend_attributes, mhlo
 from hloverlap.passes.mlir.locations import source_of
+from hloverlap.passes.mlir.modules import bytecode, device_counts, symbol_name, uses_shardy
+from hloverlap.passes.mlir.walk import function_of, ops_in
 from hloverlap.pipeline.audit.launches import ID_ATTRIBUTE
 
 
@@ -52,24 +53,16 @@ class Tagged:
 def tag(module: ir.Module) -> Tagged:
     """Numbers the collectives of a copy of `module`, in the order in which they are written."""
     collectives: list[CollectiveOp] = []
-    shardy = False
     with module.context:
         copy = module.operation.clone()
         mhlo.to_stablehlo(copy.operation)  # XLA's way to GPUs takes no MHLO
 
-        def visit(op: ir.Operation) -> ir.WalkResult:
-            nonlocal shardy
-            shardy = shardy or op.name.startswith("sdy.")
-            if op.name in KINDS:
-                collectives.append(_describe(op, len(collectives)))
-                frontend_attributes.update(op, {ID_ATTRIBUTE: str(len(collectives) - 1)})
-            return ir.WalkResult.ADVANCE
-
-        copy.walk(visit, ir.WalkOrder.PRE_ORDER)
-        image = io.BytesIO()
-        copy.write_bytecode(image)
-    replicas, partitions = (_count(module, name) for name in ("mhlo.num_replicas", "mhlo.num_partitions"))
-    return Tagged(image.getvalue(), tuple(collectives), replicas, partitions, shardy)
+        for number, op in enumerate(ops_in(copy, *KINDS)):
+            collectives.append(_describe(op, number))
+            frontend_attributes.update(op, {ID_ATTRIBUTE: str(number)})
+        image = bytecode(copy)
+    counts = device_counts(module)
+    return Tagged(image, tuple(collectives), counts.replicas or 1, counts.partitions or 1, uses_shardy(module))
 
 
 def _describe(op: ir.Operation, number: int) -> CollectiveOp:
@@ -85,17 +78,5 @@ def _describe(op: ir.Operation, number: int) -> CollectiveOp:
         key=attributes.get(frontend_attributes.COMBINER_KEY),
         file=file,
         line=line,
-        function=_function(op),
+        function=symbol_name(function) if (function := function_of(op)) is not None else "",
     )
-
-
-def _function(op: ir.Operation) -> str:
-    parent = op.parent
-    while parent is not None and parent.operation.name != "func.func":
-        parent = parent.operation.parent
-    return ir.StringAttr(parent.attributes["sym_name"]).value if parent is not None else ""
-
-
-def _count(module: ir.Module, name: str) -> int:
-    attributes = module.operation.attributes
-    return ir.IntegerAttr(attributes[name]).value if name in attributes else 1

@@ -18,9 +18,9 @@ from typing import Literal
 from jaxlib.mlir import ir
 
 from hloverlap.passes.mlir.dialects import make_context
+from hloverlap.passes.mlir.modules import device_counts
 from hloverlap.pipeline.equivalence import check_processes as checking_processes
 from hloverlap.pipeline.equivalence import structure
-from hloverlap.pipeline.equivalence.entry import device_count
 
 Status = Literal["equal", "different", "not-run"]
 Way = Literal["cpu", "interpreter", "processes"]
@@ -79,7 +79,7 @@ def check(
     An abort, a kill and a hang of XLA are results, not exceptions. Raises ir.MLIRError for bytes that are no module.
     """
     module = ir.Module.parse(before, make_context())
-    devices = device_count(module, "replicas") * device_count(module, "partitions")
+    devices = device_counts(module).devices
     with tempfile.TemporaryDirectory(prefix="hlo-opt-check-") as name:
         folder = pathlib.Path(name)
         (folder / "before").write_bytes(before)

@@ -13,14 +13,15 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.passmanager import PassManager
 
-from hloverlap.passes.mlir import diagnostics
+from hloverlap.passes.mlir import diagnostics, frontend_attributes
+from hloverlap.passes.mlir.modules import entry_function, keep_arguments, keep_results, signature
 from hloverlap.passes.mlir.symbols import Symbols
+from hloverlap.passes.mlir.walk import FUNCTION, TERMINATORS, has_uses, ops_in
 
 Interesting = Callable[[str], bool]
 _Change = Callable[[ir.Module, Sequence[int]], None]  # takes the things of these numbers out of a module, in place
 
-_TERMINATORS = frozenset({"func.return", "stablehlo.return", "sdy.return"})
-_NEVER = _TERMINATORS | {"builtin.module", "func.func", "sdy.mesh"}
+_NEVER = TERMINATORS | {"builtin.module", FUNCTION, "sdy.mesh"}
 _MOST_ROUNDS = 20
 
 
@@ -84,24 +85,13 @@ class Reducer:
         return ir.Module.parse(self.text, self._context)
 
 
-def _ops(module: ir.Module) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
-
-
 def count_ops(module: ir.Module) -> int:
     """Ops that could be taken out."""
     return len(_removable(module))
 
 
 def _removable(module: ir.Module) -> list[ir.Operation]:
-    return [op for op in _ops(module) if op.name not in _NEVER]
+    return [op for op in ops_in(module.operation, order=ir.WalkOrder.PRE_ORDER) if op.name not in _NEVER]
 
 
 def _remove_ops(module: ir.Module, numbers: Sequence[int]) -> None:
@@ -110,7 +100,7 @@ def _remove_ops(module: ir.Module, numbers: Sequence[int]) -> None:
     inside = [op for op in chosen if any(_contains(other, op) for other in chosen if len(other.regions))]
     for op in reversed([op for op in chosen if not any(op is other for other in inside)]):
         for result in op.results:
-            if any(True for _ in result.uses):
+            if has_uses(result):
                 result.replace_all_uses_with(_other_value(op, result.type))
         op.erase()
 
@@ -164,9 +154,10 @@ def _remove_functions(module: ir.Module, numbers: Sequence[int]) -> None:
 def _attributes(module: ir.Module) -> list[tuple[ir.Operation, str]]:
     """Those of dialects, such as mhlo.frontend_attributes; an op's own have no dot."""
     found = []
-    for op in _ops(module):
-        names = [item if isinstance(item, str) else item.name for item in op.attributes]
-        found += [(op, name) for name in names if "." in name or name in ("arg_attrs", "res_attrs")]
+    for op in ops_in(module.operation, order=ir.WalkOrder.PRE_ORDER):
+        found += [
+            (op, name) for name in frontend_attributes.names(op) if "." in name or name in ("arg_attrs", "res_attrs")
+        ]
     return found
 
 
@@ -178,10 +169,9 @@ def _remove_attributes(module: ir.Module, numbers: Sequence[int]) -> None:
 
 
 def _main(module: ir.Module) -> ir.Operation | None:
-    """The one public function; its signature is nobody else's business."""
-    public = [op.operation for op in module.body if op.operation.name == "func.func" and _is_public(op.operation)]
-    named = [op for op in public if op.attributes["sym_name"].value == "main"]
-    return next(iter(named or public), None)
+    """Main, or the first public function; its signature is nobody else's business."""
+    public = (op.operation for op in module.body if op.operation.name == FUNCTION and _is_public(op.operation))
+    return entry_function(module) or next(public, None)
 
 
 def _is_public(function: ir.Operation) -> bool:
@@ -190,18 +180,13 @@ def _is_public(function: ir.Operation) -> bool:
 
 def _results(module: ir.Module) -> list[int]:
     main = _main(module)
-    return list(range(len(_type(main).results))) if main is not None else []
+    return list(range(len(signature(main).results))) if main is not None else []
 
 
 def _remove_results(module: ir.Module, numbers: Sequence[int]) -> None:
     main = _main(module)
     assert main is not None
-    terminator = list(main.regions[0].blocks[0].operations)[-1].operation
-    kept = [number for number in range(len(terminator.operands)) if number not in numbers]
-    with ir.InsertionPoint(terminator), terminator.location:
-        ir.Operation.create(terminator.name, operands=[terminator.operands[number] for number in kept])
-    terminator.erase()
-    _retype(main, list(range(len(_type(main).inputs))), kept)
+    keep_results(main, [number for number in _results(module) if number not in numbers])
 
 
 def _arguments(module: ir.Module) -> list[int]:
@@ -209,7 +194,7 @@ def _arguments(module: ir.Module) -> list[int]:
     main = _main(module)
     if main is None or not len(main.regions[0].blocks):
         return []
-    return [value.arg_number for value in main.regions[0].blocks[0].arguments if not any(True for _ in value.uses)]
+    return [value.arg_number for value in main.regions[0].blocks[0].arguments if not has_uses(value)]
 
 
 def _remove_arguments(module: ir.Module, numbers: Sequence[int]) -> None:
@@ -217,23 +202,4 @@ def _remove_arguments(module: ir.Module, numbers: Sequence[int]) -> None:
     assert main is not None
     unused = _arguments(module)
     gone = {unused[number] for number in numbers}
-    block = main.regions[0].blocks[0]
-    count = len(block.arguments)
-    for number in sorted(gone, reverse=True):
-        block.erase_argument(number)
-    _retype(main, [number for number in range(count) if number not in gone], list(range(len(_type(main).results))))
-
-
-def _type(function: ir.Operation) -> ir.FunctionType:
-    return ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
-
-
-def _retype(function: ir.Operation, arguments: Sequence[int], results: Sequence[int]) -> None:
-    """Keeps only these arguments and results of the signature."""
-    type_ = _type(function)
-    kept = ir.FunctionType.get([type_.inputs[number] for number in arguments], [type_.results[n] for n in results])
-    function.attributes["function_type"] = ir.TypeAttr.get(kept)
-    for name, numbers in (("arg_attrs", arguments), ("res_attrs", results)):
-        if name in function.attributes:
-            held = ir.ArrayAttr(function.attributes[name])
-            function.attributes[name] = ir.ArrayAttr.get([held[number] for number in numbers])
+    keep_arguments(main, [number for number in range(len(signature(main).inputs)) if number not in gone])

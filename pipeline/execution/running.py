@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -13,6 +12,7 @@ from hloverlap.passes.context import CompileOption, Context, Remark
 from hloverlap.passes.errors import PassFailedError, PipelineError
 from hloverlap.passes.machine.topology import Topology
 from hloverlap.passes.mlir.dialects import make_context
+from hloverlap.passes.mlir.modules import bytecode, copy_of, device_counts
 from hloverlap.pipeline import jax_internals
 from hloverlap.pipeline.execution import manager, resolution
 from hloverlap.pipeline.formats import programs
@@ -97,21 +97,11 @@ def make_pass_context(
     """What the passes are told. Raises PipelineError when the topology is of another size than the module."""
     if isinstance(topology, str):
         topology = Topology.parse(topology)
-    if topology is not None and (size := device_count(module)) not in (None, topology.size):
+    if topology is not None and (size := device_counts(module).topology_size) not in (None, topology.size):
         raise PipelineError(f"the topology has {topology.size} partitions but the module is for {size}")
     if isinstance(target, str):
         target = cost.named(target)
     return Context(topology=topology, target=target, capabilities=jax_internals.capabilities())
-
-
-def device_count(module: ir.Module) -> int | None:
-    """How many partitions the module is for, or replicas where it has one partition (pmap); None if it does not say."""
-    attributes = module.operation.attributes
-    partitions, replicas = (
-        ir.IntegerAttr(attributes[name]).value if name in attributes else None
-        for name in ("mhlo.num_partitions", "mhlo.num_replicas")
-    )
-    return replicas if partitions in (None, 1) and replicas is not None else partitions
 
 
 def check_remarks(context: Context, name: str) -> None:
@@ -124,11 +114,4 @@ def in_own_context(module: ir.Module) -> ir.Module:
     """A copy in a context of its own, for modules of jax, whose contexts run passes on threads: Python passes do not
     survive that.
     """
-    return ir.Module.parse(bytecode(module), make_context(load_all=False))
-
-
-def bytecode(module: ir.Module) -> bytes:
-    """A faithful image, to copy and to compare; it takes a third of the time of text."""
-    image = io.BytesIO()
-    module.operation.write_bytecode(image)
-    return image.getvalue()
+    return copy_of(module, make_context(load_all=False))

@@ -8,7 +8,6 @@ says why.
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import sys
@@ -19,6 +18,7 @@ from jaxlib.mlir.passmanager import PassManager
 
 from hloverlap.passes.mlir import diagnostics, mhlo
 from hloverlap.passes.mlir.dialects import make_context
+from hloverlap.passes.mlir.modules import bytecode
 from hloverlap.pipeline.formats import naming
 
 MALFORMED = 3  # exit status: the input is not what it should be
@@ -142,9 +142,7 @@ def _bytecode(module: ir.Module) -> bytes:
     """The module for the process that asked, if it can look at it: see naming."""
     if name := naming.undecodable(module):
         raise ValueError(f"the name {name} is no UTF-8")
-    image = io.BytesIO()
-    module.operation.write_bytecode(image)
-    return image.getvalue()
+    return bytecode(module)
 
 
 def _limit(size: int) -> None:

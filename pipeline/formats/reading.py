@@ -8,6 +8,7 @@ import sys
 
 from jaxlib.mlir import ir
 
+from hloverlap.passes.mlir.modules import PARTITIONS, REPLICAS, entry_function
 from hloverlap.pipeline.formats import explanations, export_artifact, naming, nesting, protobuf
 from hloverlap.pipeline.formats import kinds as formats
 from hloverlap.pipeline.formats.explanations import ReadError as ReadError
@@ -79,11 +80,8 @@ def read(data: bytes, name: str, context: ir.Context) -> Source:
 
 def signature_of(module: ir.Module) -> str:
     """The type of @main, without attributes; "" when there is none."""
-    for op in module.body:
-        attributes = op.operation.attributes
-        if op.operation.name == "func.func" and ir.StringAttr(attributes["sym_name"]).value == "main":
-            return str(attributes["function_type"])
-    return ""
+    main = entry_function(module)
+    return "" if main is None else str(main.attributes["function_type"])
 
 
 def _parse_text(data: bytes, name: str, context: ir.Context) -> ir.Module:
@@ -129,7 +127,7 @@ def _parse_hlo_text(data: bytes, name: str, context: ir.Context) -> ir.Module:
     module = _parse_hlo("from_hlo_text", data, name, Format.HLO_TEXT, context)
     header = re.search(rb"^\s*HloModule.*", data, re.MULTILINE)
     counts = dict(re.findall(rb", (replica_count|num_partitions)=(\d{1,9})(?=,|$)", header[0])) if header else {}
-    for key, attribute in ((b"replica_count", "mhlo.num_replicas"), (b"num_partitions", "mhlo.num_partitions")):
+    for key, attribute in ((b"replica_count", REPLICAS), (b"num_partitions", PARTITIONS)):
         if key in counts:
             _set_count(module, attribute, int(counts[key]))
     return module
@@ -143,8 +141,8 @@ def _parse_hlo_proto(data: bytes, name: str, context: ir.Context) -> ir.Module:
         raise explanations.broken(name, Format.HLO_PROTO, error) from None
     module = _parse_hlo("from_hlo_proto", bytes(proto), name, Format.HLO_PROTO, context)
     if counts is not None:
-        _set_count(module, "mhlo.num_replicas", counts[0])
-        _set_count(module, "mhlo.num_partitions", counts[1])
+        _set_count(module, REPLICAS, counts[0])
+        _set_count(module, PARTITIONS, counts[1])
     return module
 
 

@@ -13,6 +13,7 @@ from jaxlib.mlir import ir
 
 from hloverlap.passes.mlir import diagnostics, mhlo
 from hloverlap.passes.mlir.elision import describe_elided
+from hloverlap.passes.mlir.modules import PARTITIONS, REPLICAS, bytecode, copy_of
 from hloverlap.pipeline.formats import export_artifact
 from hloverlap.pipeline.formats import kinds as formats
 from hloverlap.pipeline.formats.kinds import Format
@@ -44,7 +45,7 @@ def serialize(
         case Format.MLIR_TEXT:
             return _text(module, debuginfo, elide_larger_than)
         case Format.MLIR_BYTECODE:
-            return _bytecode(module)
+            return bytecode(module)
         case Format.PORTABLE:
             return _portable(source, module)
         case Format.EXPORT:
@@ -123,12 +124,6 @@ def _text(module: ir.Module, debuginfo: bool, elide_larger_than: int | None) -> 
     return text.getvalue()
 
 
-def _bytecode(module: ir.Module) -> bytes:
-    image = io.BytesIO()
-    module.operation.write_bytecode(image)
-    return image.getvalue()
-
-
 def _portable(source: Source, module: ir.Module) -> bytes:
     """For the StableHLO version that came in, else for the one that jax.export aims at: a month old, so that
     consumers which are a little behind can read it. A module that needs a newer one gets the newest."""
@@ -144,7 +139,7 @@ def _portable(source: Source, module: ir.Module) -> bytes:
         candidates = [month, stablehlo.get_current_version()]
     reason = ""
     for candidate in candidates:
-        copy = ir.Module.parse(_bytecode(module), module.context)  # serializing turns the module itself into VHLO
+        copy = copy_of(module)  # serializing turns the module itself into VHLO
         mhlo.to_stablehlo(copy.operation)
         found: list[diagnostics.Diagnostic] = []
         with diagnostics.collected(module.context, found):
@@ -181,14 +176,14 @@ def _hlo_text(source: Source, module: ir.Module, debuginfo: bool) -> bytes:
 
     way = "to_hlo_text_with_metadata" if debuginfo else "to_hlo_text"
     try:
-        text = conversion.convert(way, _bytecode(module), module.context.allow_unregistered_dialects)
+        text = conversion.convert(way, bytecode(module), module.context.allow_unregistered_dialects)
     except conversion.ConversionError as error:
         raise WriteError(
             f"{source.name}: XLA cannot express it as HLO: {' '.join(str(error).split())[:300]}; use --emit=mlir"
         ) from None
     header, rest = text.split(b"\n", 1)
     attributes = module.operation.attributes
-    for key, name in (("replica_count", "mhlo.num_replicas"), ("num_partitions", "mhlo.num_partitions")):
+    for key, name in (("replica_count", REPLICAS), ("num_partitions", PARTITIONS)):
         if name in attributes and not re.search(rf", {key}=\d".encode(), header):
             count = ir.IntegerAttr(attributes[name]).value
             header += f", {key}={count}".encode() if count > 1 else b""

@@ -14,12 +14,11 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jaxlib.mlir import ir
-
 from hloverlap.passes.analysis import cost
 from hloverlap.passes.context import CompileOption
 from hloverlap.passes.machine import xla_options
 from hloverlap.passes.machine.topology import Topology
+from hloverlap.passes.mlir.modules import copy_of
 from hloverlap.pipeline import jax_internals
 from hloverlap.pipeline.execution import running
 
@@ -67,7 +66,7 @@ def compile(
     platform = devices[0].platform if devices else ""
     options: dict[str, Any] = {**xla_options.to_add(platform, result.compile_options, {*given, *of_jit}), **given}
     if result.changed:
-        lowered = jax_internals.with_module(lowered, ir.Module.parse(running.bytecode(result.module), module.context))
+        lowered = jax_internals.with_module(lowered, copy_of(result.module, module.context))
     compiled = lowered.compile(compiler_options=options or None)
     return Rewritten(compiled, result, {**of_jit, **options})
 

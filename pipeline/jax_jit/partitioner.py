@@ -15,10 +15,12 @@ from collections.abc import Mapping
 from jaxlib.mlir import ir
 
 from hloverlap.passes.analysis import stream_annotations
+from hloverlap.passes.analysis.collectives import PERMUTE
 from hloverlap.passes.assign_collective_streams import OVERLAP_LIMIT, AssignCollectiveStreams
 from hloverlap.passes.context import CompileOption
 from hloverlap.passes.mlir import frontend_attributes
 from hloverlap.passes.mlir.dialects import make_context
+from hloverlap.passes.mlir.walk import ops_in
 from hloverlap.pipeline import jax_internals
 from hloverlap.pipeline.execution import resolution, running
 from hloverlap.pipeline.formats import protobuf
@@ -136,7 +138,7 @@ def _wishes(module: ir.Operation) -> dict[str, list[tuple[str, str] | None]]:
     """number of a permute -> its different (stream, combiner key); None is a wish to stay as it is."""
     found: dict[str, list[tuple[str, str] | None]] = {}
 
-    def visit(op: ir.Operation) -> ir.WalkResult:
+    for op in ops_in(module, PERMUTE):
         held = frontend_attributes.read(op)
         if _NUMBER in held:
             wish = None
@@ -145,9 +147,6 @@ def _wishes(module: ir.Operation) -> dict[str, list[tuple[str, str] | None]]:
             wishes = found.setdefault(held[_NUMBER], [])
             if wish not in wishes:
                 wishes.append(wish)
-        return ir.WalkResult.ADVANCE
-
-    module.walk(visit)
     return found
 
 

@@ -15,6 +15,7 @@ from jaxlib.mlir.passmanager import PassManager
 from hloverlap.passes.context import CompileOption
 from hloverlap.passes.machine import xla_options
 from hloverlap.passes.mlir.dialects import make_context
+from hloverlap.passes.mlir.modules import bytecode, copy_of
 from hloverlap.pipeline.execution import running
 from hloverlap.pipeline.jax_jit import compiling, partitioner
 from hloverlap.pipeline.jax_jit.settings import find
@@ -62,7 +63,7 @@ def rewrite(
         topology or compiling.topology_of(devices),
         target=compiling.target_of(devices),
     )
-    replacement = ir.Module.parse(running.bytecode(result.module), module.context) if result.changed or marked else None
+    replacement = copy_of(result.module, module.context) if result.changed or marked else None
     fingerprint = _fingerprint(result.module)
     mark = partitioner.make_mark(token, fingerprint) if marked else ""
     asked = dict(result.compile_options)
@@ -95,7 +96,7 @@ def _copy(module: ir.Module) -> ir.Module:
     Small modules share one, since loading the dialects takes as long as reading such a module. A context never frees
     the constants that it has seen, so it is dropped after a megabyte.
     """
-    image = running.bytecode(module)
+    image = bytecode(module)
     if _spare.context is None or _spare.bytes > _MOST_BYTES:
         _spare.context, _spare.bytes = make_context(load_all=False), 0
     _spare.bytes += len(image)
@@ -105,4 +106,4 @@ def _copy(module: ir.Module) -> ir.Module:
 def _fingerprint(module: ir.Module) -> str:
     """Of the module without locations, which name files of this machine. The module loses them."""
     PassManager.parse("builtin.module(strip-debuginfo)", module.context).run(module.operation)
-    return hashlib.sha256(running.bytecode(module)).hexdigest()
+    return hashlib.sha256(bytecode(module)).hexdigest()

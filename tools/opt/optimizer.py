@@ -16,6 +16,7 @@ from hloverlap.passes.machine.topology import Topology
 from hloverlap.passes.mlir import diagnostics
 from hloverlap.passes.mlir.diagnostics import Diagnostic
 from hloverlap.passes.mlir.dialects import make_context
+from hloverlap.passes.mlir.modules import bytecode
 from hloverlap.pipeline.execution import manager, resolution, running, text
 from hloverlap.pipeline.formats import kinds as formats
 from hloverlap.pipeline.formats import reading, writing
@@ -135,7 +136,7 @@ class Optimizer:
     def _rewrite(self, source: Source) -> bytes | None:
         """The output for one module; None when --check finds that it computes something else."""
         context = running.make_pass_context(source.module, self.topology, self.target)
-        before = running.bytecode(source.module) if self.given["check"] else b""
+        before = bytecode(source.module) if self.given["check"] else b""
         try:
             self._run_passes(source, context)
         except PassFailedError as error:
@@ -167,7 +168,7 @@ class Optimizer:
 
         way = cast("checking.Way", self.given["check"])
         hosts = len(set(self.topology.host)) if self.topology else 1
-        result = checking.check(before, running.bytecode(source.module), way=way, processes=max(2, hosts))
+        result = checking.check(before, bytecode(source.module), way=way, processes=max(2, hosts))
         if result.status == "not-run":
             raise PipelineError(f"{source.name}: check {result}")
         print(f"{source.name}: check: {result}", file=sys.stderr)

@@ -13,20 +13,21 @@ from jaxlib.mlir import ir
 
 from hloverlap.passes.analysis.collectives import KINDS
 from hloverlap.passes.mlir import mhlo
+from hloverlap.passes.mlir.modules import device_counts
 from hloverlap.passes.mlir.symbols import Symbols
+from hloverlap.passes.mlir.walk import CONDITIONALS, LOOP, MANUAL_COMPUTATION, TERMINATORS, free_values, ops_in
 from hloverlap.pipeline.equivalence import inputs
-from hloverlap.pipeline.equivalence.entry import Entry, NotRunnableError, device_count, entry_function
+from hloverlap.pipeline.equivalence.entry import Entry, NotRunnableError, entry_function
 from hloverlap.pipeline.equivalence.interpreter import collectives
 from hloverlap.pipeline.equivalence.interpreter.collectives import Grid, Process
 from hloverlap.pipeline.equivalence.interpreter.manual_computation import Manual
-from hloverlap.pipeline.equivalence.interpreter.op_eval import TOKEN, Evaluator, Value, free_values, from_array
+from hloverlap.pipeline.equivalence.interpreter.op_eval import TOKEN, Evaluator, Value, from_array
 
 if TYPE_CHECKING:
     from hloverlap.pipeline.equivalence.inputs import Kind
 
 MOST_STEPS = 200_000  # ops evaluated by one process; a loop whose end depends on its inputs may have none
 
-_RETURNS = frozenset({"func.return", "stablehlo.return", "sdy.return"})
 _TOKENS = frozenset({"stablehlo.after_all", "stablehlo.create_token"})
 _IDENTITIES = frozenset({"stablehlo.optimization_barrier", "sdy.sharding_constraint"})
 
@@ -45,15 +46,7 @@ _Run = Generator[_Meeting, list[Value], list[Value]]
 
 def uses_global_view(module: ir.Module) -> bool:
     """Whether main is about whole arrays, of which manual computations take parts; else it is about one device's."""
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "sdy.manual_computation":
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    return bool(found)
+    return bool(ops_in(module.operation, MANUAL_COMPUTATION))
 
 
 class Interpreter:
@@ -68,9 +61,9 @@ class Interpreter:
         self._main = entry_function(module)
         self._evaluator = Evaluator(module.context)
         self._manual = Manual(module, self._evaluator)
-        partitions = 1 if uses_global_view(module) else device_count(module, "partitions")
+        counts = device_counts(module)
         self._steps: dict[Process, int] = {}
-        self.grid = Grid(device_count(module, "replicas"), partitions)
+        self.grid = Grid(counts.replicas or 1, 1 if uses_global_view(module) else counts.partitions or 1)
 
     def run(self, arguments: Sequence[Sequence[Value]]) -> list[list[Value]]:
         """The results of each process. arguments: of each process, in the order of `grid.processes`."""
@@ -109,7 +102,7 @@ class Interpreter:
         """Evaluates a block whose arguments are in `frame`; returns what its terminator gives."""
         for view in block.operations:
             op = view.operation
-            if op.name in _RETURNS:
+            if op.name in TERMINATORS:
                 return [frame[operand] for operand in op.operands]
             self._count_step(process)
             results = yield from self._op(op, frame, path, process)
@@ -128,12 +121,12 @@ class Interpreter:
         if name in ("stablehlo.partition_id", "stablehlo.replica_id"):
             number = process.partition if name == "stablehlo.partition_id" else process.replica
             return [ir.Attribute.parse(f"dense<{number}> : tensor<ui32>", op.context)]
-        if name == "stablehlo.while":
+        if name == LOOP:
             return (yield from self._while(op, operands, frame, path, process))
-        if name in ("stablehlo.case", "stablehlo.if"):
+        if name in CONDITIONALS:
             branch = self._branch(op, operands[0])
             return (yield from self._block(op.regions[branch].blocks[0], frame, path, process))
-        if name == "sdy.manual_computation":
+        if name == MANUAL_COMPUTATION:
             return self._manual_computation(op, operands, frame, path, process)
         if (callee := self._symbols.callee(op)) is not None:
             function = self._symbols.functions.get(callee)

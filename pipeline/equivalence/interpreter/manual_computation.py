@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy, stablehlo
 
+from hloverlap.passes.mlir.modules import symbol_name
+from hloverlap.passes.mlir.walk import terminator
 from hloverlap.pipeline.equivalence.entry import NotRunnableError
 from hloverlap.pipeline.equivalence.interpreter.op_eval import Evaluator, Value
 
@@ -20,7 +22,7 @@ class Manual:
     def __init__(self, module: ir.Module, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
         self._meshes = {
-            ir.StringAttr(op.operation.attributes["sym_name"]).value: sdy.MeshAttr(op.operation.attributes["mesh"])
+            symbol_name(op.operation): sdy.MeshAttr(op.operation.attributes["mesh"])
             for op in module.body
             if op.operation.name == "sdy.mesh"
         }
@@ -43,7 +45,7 @@ class Manual:
     def join(self, op: ir.Operation, parts: Sequence[Sequence[Value]]) -> list[Value]:
         """The whole results; of partitions that hold the same part, the last one counts."""
         shardings = sdy.TensorShardingPerValueAttr(op.attributes["out_shardings"]).shardings
-        terminator = list(op.regions[0].blocks[0].operations)[-1].operation
+        given = terminator(op.regions[0].blocks[0]).operands
         results = []
         for number, sharding in enumerate(shardings):
             counts, places = self._places(sharding, len(parts), op.results[number].type)
@@ -58,7 +60,7 @@ class Manual:
                     pieces = [row[0] if len(row) == 1 else stablehlo.concatenate(row, dimension) for row in rows]
                 return pieces
 
-            types = [terminator.operands[number].type] * len(ordered)
+            types = [given[number].type] * len(ordered)
             results += self._evaluator.built((op, "join", number), build, types, ordered)
         return results
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func, stablehlo
 
+from hloverlap.passes.mlir.walk import free_values
 from hloverlap.pipeline.equivalence.entry import NotRunnableError
 
 if TYPE_CHECKING:
@@ -125,25 +126,6 @@ def from_array(array: Array, type_: ir.Type) -> Value:
 
 def _value(parts: Sequence[ir.Attribute]) -> Value:
     return parts[0] if len(parts) == 1 else (parts[0], parts[1])
-
-
-def free_values(op: ir.Operation) -> list[ir.Value]:
-    """Values from outside that an op's regions use, in order of first use."""
-    free: dict[ir.Value, None] = {}
-
-    def visit(block: ir.Block, inside: frozenset[ir.Value]) -> None:
-        known = set(inside) | set(block.arguments)
-        for view in block.operations:
-            free.update((operand, None) for operand in view.operation.operands if operand not in known)
-            for region in view.operation.regions:
-                for inner in region.blocks:
-                    visit(inner, frozenset(known))
-            known.update(view.operation.results)
-
-    for region in op.regions:
-        for block in region.blocks:
-            visit(block, frozenset())
-    return list(free)
 
 
 def _replace(op: ir.Operation, replacements: dict[ir.Value, ir.Value]) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
+from hloverlap.passes.mlir.modules import signature
 from hloverlap.pipeline.equivalence import inputs
 from hloverlap.pipeline.equivalence.entry import Entry, entry_function
 from hloverlap.pipeline.equivalence.interpreter.interpreter import Interpreter, random_arguments
@@ -29,7 +30,7 @@ class InterpretedProgram:
         self._module = module
         self._interpreter = Interpreter(module)
         self._evaluator = Evaluator(module.context)
-        type_ = ir.FunctionType(ir.TypeAttr(entry_function(module).attributes["function_type"]).value)
+        type_ = signature(entry_function(module))
         self._results = list(type_.results)
 
     def run(self, kind: Kind, seed: int) -> list[list[Array]]:

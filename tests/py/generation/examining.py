@@ -10,6 +10,7 @@ from unittest import mock
 from jaxlib.mlir import ir
 
 from hloverlap.passes.mlir.dialects import make_context
+from hloverlap.passes.mlir.modules import bytecode
 from hloverlap.pipeline.equivalence import structure
 from hloverlap.pipeline.equivalence.entry import entry_function
 from hloverlap.pipeline.equivalence.interpreter.interpreter import Interpreter, random_arguments
@@ -56,7 +57,7 @@ def examine(
         result = run(module, pipeline, topology)
         findings.images[pipeline] = _image(result)
         if deep:
-            image = running.bytecode(result.module)
+            image = bytecode(result.module)
             if image not in known:
                 known[image] = _problems(before, result)
             found = list(known[image])
@@ -65,7 +66,7 @@ def examine(
             if image != before.image and pipeline not in mixed:
                 found += _problems_of_one(before, result, pipeline, topology)
             findings.problems += [f"{pipeline}: {problem}" for problem in found]
-    if deep and running.bytecode(module) != before.image:
+    if deep and bytecode(module) != before.image:
         findings.problems.append("the module given was changed itself")
     return findings
 
@@ -81,7 +82,7 @@ class _Facts:
 
     def __init__(self, module: ir.Module, run: bool, seed: int) -> None:
         self.module, self.seed = module, seed
-        self.image = running.bytecode(module)
+        self.image = bytecode(module)
         self.results = interpret(module, seed) if run else None
         self.signature = signature(module)
         self.notes = notes(module)
@@ -153,4 +154,4 @@ def _active(statistics: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
 
 def _image(result: running.Result) -> str:
     said = [_text(result.module, True, None), repr(result.remarks).encode(), repr(result.compile_options).encode()]
-    return hashlib.sha256(b"\0".join([*said, running.bytecode(result.module)])).hexdigest()
+    return hashlib.sha256(b"\0".join([*said, bytecode(result.module)])).hexdigest()

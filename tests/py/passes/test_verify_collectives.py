@@ -10,6 +10,7 @@ from jaxlib.mlir import ir
 
 from hloverlap.passes.context import Context
 from hloverlap.passes.mlir.dialects import make_context
+from hloverlap.passes.mlir.modules import bytecode
 from hloverlap.passes.mlir.symbols import Symbols
 from hloverlap.passes.verify_collectives import VerifyCollectives
 from hloverlap.pipeline import targets
@@ -49,7 +50,7 @@ def says(text: str) -> list[tuple[str, str]]:
 def compiled(text: str) -> Dump | Failure:
     """What XLA:GPU makes of a module for four H200s."""
     request = Request(
-        running.bytecode(ir.Module.parse(text, make_context())),
+        bytecode(ir.Module.parse(text, make_context())),
         backend="gpu",
         target_config=targets.load("h200").config,
         topology="1x1x4",

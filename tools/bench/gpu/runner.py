@@ -16,7 +16,7 @@ from typing import Any
 import jax
 
 from hloverlap.passes.context import Remark
-from hloverlap.pipeline.execution import running
+from hloverlap.passes.mlir.modules import bytecode
 from hloverlap.pipeline.jax_jit import compiling
 from hloverlap.tools.bench.gpu import measuring, overlap, predicting
 from hloverlap.tools.bench.gpu.cases import Case
@@ -131,7 +131,7 @@ class Runner:
             options = dict(rewritten.compiler_options)
             remarks = rewritten.result.remarks
             if rewritten.result.changed:
-                module = hashlib.sha256(running.bytecode(rewritten.result.module)).hexdigest()
+                module = hashlib.sha256(bytecode(rewritten.result.module)).hexdigest()
         else:
             call = lowered.compile(compiler_options=options)  # type: ignore[arg-type]  # 0.10.2 takes integers, too
         told = {name: value for name, value in sorted(options.items()) if name not in predicting.DUMP_OPTIONS}

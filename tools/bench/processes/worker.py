@@ -12,8 +12,8 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from hloverlap import pipeline
+from hloverlap.passes.mlir.modules import bytecode
 from hloverlap.pipeline import jax_internals
-from hloverlap.pipeline.execution import running
 from hloverlap.tools.bench.processes import process_group
 from hloverlap.tools.bench.processes.cases import Case, Program
 
@@ -76,7 +76,7 @@ def _measure(case: Case, together: Together, seconds: float) -> dict[str, Any]:
     modules: dict[bytes, str] = {}
     for name, text in VARIANTS.items():
         rewritten = pipeline.compile(lowered, text) if text else None
-        module = running.bytecode(rewritten.result.module) if rewritten and rewritten.result.changed else b""
+        module = bytecode(rewritten.result.module) if rewritten and rewritten.result.changed else b""
         same_as[name] = modules.setdefault(module, name)
         if same_as[name] == name:
             calls[name] = rewritten if rewritten else lowered.compile()
