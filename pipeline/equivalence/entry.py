@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
-from hloverlap.passes.mlir.elision import describe_elided
 from hloverlap.passes.mlir import modules
+from hloverlap.passes.mlir.elision import describe_elided
 from hloverlap.passes.mlir.walk import ops_in, terminator
 from hloverlap.pipeline.equivalence import inputs
 

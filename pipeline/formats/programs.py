@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import os
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from jaxlib.mlir import ir
 
 from hloverlap.passes.mlir.dialects import make_context
+from hloverlap.passes.mlir.modules import copy_of
 from hloverlap.pipeline.formats import reading
 
 
@@ -39,7 +39,7 @@ def module_of(program: Program) -> tuple[ir.Module, str]:
     Raises ReadError (no module to be had), TypeError (no program).
     """
     if isinstance(program, ir.Module):
-        return _copy(program, program.context), "<module>"
+        return copy_of(program), "<module>"
     if isinstance(program, (bytes, bytearray, memoryview)):
         return reading.read(bytes(program), "<bytes>", make_context()).module, "<bytes>"
     if isinstance(program, str) and _is_text(program):
@@ -49,7 +49,7 @@ def module_of(program: Program) -> tuple[ir.Module, str]:
         return source.module, source.name
     # jax runs passes of its contexts on threads, which passes written in Python do not survive: hence the copies.
     if isinstance(program, Lowered):
-        return _copy(program.compiler_ir("stablehlo"), make_context()), "<lowered>"
+        return copy_of(program.compiler_ir("stablehlo"), make_context()), "<lowered>"
     if isinstance(program, Exported):
         return reading.read(program.mlir_module_serialized, "<exported>", make_context()).module, "<exported>"
     advice = "lower it first, with jax.jit(f).lower(...)"
@@ -61,9 +61,3 @@ def module_of(program: Program) -> tuple[ir.Module, str]:
 def _is_text(program: str) -> bool:
     """Whether a string is a module's text and not a path: every module has a brace, or lines; no path is empty."""
     return not program.strip() or "\n" in program or ("{" in program and not os.path.exists(program))
-
-
-def _copy(module: ir.Module, context: ir.Context) -> ir.Module:
-    image = io.BytesIO()
-    module.operation.write_bytecode(image)
-    return ir.Module.parse(image.getvalue(), context)
