@@ -28,19 +28,22 @@ def executions(op: ir.Operation, instance: Instance) -> int:
 
 
 def trip_count(loop: ir.Operation) -> int | None:
-    """Turns of a ``stablehlo.while`` that counts up from one constant to another, as JAX writes it; None for others."""
+    """Turns of a ``stablehlo.while`` that counts up from one constant to another, as JAX writes it; None for others.
+
+    The end and the step may be carried by the loop, as long as it hands them on as they are.
+    """
     condition, body = (region.blocks[0] for region in loop.regions)
     test = definition(terminator(condition).operands[0])
     if test is None or test.name != "stablehlo.compare" or "LT" not in str(test.attributes["comparison_direction"]):
         return None
     number = _argument_number(test.operands[0], condition)
-    end = _constant(test.operands[1])
+    end = _constant(test.operands[1], loop)
     if number is None or end is None:
         return None
     step = definition(terminator(body).operands[number])
     if step is None or step.name != "stablehlo.add" or _argument_number(step.operands[0], body) != number:
         return None
-    start, by = _constant(loop.operands[number]), _constant(step.operands[1])
+    start, by = _constant(loop.operands[number]), _constant(step.operands[1], loop)
     if start is None or by is None or by < 1:
         return None
     return max(0, -(-(end - start) // by))
@@ -52,7 +55,12 @@ def _argument_number(value: ir.Value, block: ir.Block) -> int | None:
     return ir.BlockArgument(value).arg_number
 
 
-def _constant(value: ir.Value) -> int | None:
+def _constant(value: ir.Value, loop: ir.Operation | None = None) -> int | None:
+    """The integer that a value is in each turn, as far as the text says it."""
+    if loop is not None and isinstance(value.owner, ir.Block) and value.owner.owner.operation == loop:
+        body, number = loop.regions[1].blocks[0], ir.BlockArgument(value).arg_number
+        is_kept = _argument_number(terminator(body).operands[number], body) == number
+        return _constant(loop.operands[number]) if is_kept else None
     maker = definition(value)
     if maker is None or maker.name != "stablehlo.constant":
         return None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import os
-from typing import Any
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
+from hloverlap.passes.analysis.loops import trip_count
 from hloverlap.passes.mlir.symbols import Symbols
+from hloverlap.passes.mlir.walk import LOOP, MANUAL_COMPUTATION
 
 CORE_RATE = 25e9  # flop/s of one core in XLA:CPU's matmuls; 27e9 (f32) to 46e9 (bf16) seen on an AMD EPYC
 
@@ -17,7 +18,7 @@ CORE_RATE = 25e9  # flop/s of one core in XLA:CPU's matmuls; 27e9 (f32) to 46e9 
 def flops(module: ir.Module, partitions: int) -> float:
     """Floating-point operations of all dots and convolutions, on one replica's devices together.
 
-    Loops count as often as their bound says where it is a constant, else once.
+    A loop that does not say how often it turns counts as one turn.
     """
     symbols = Symbols(module.operation)
     known: dict[str, float] = {}
@@ -38,9 +39,10 @@ def flops(module: ir.Module, partitions: int) -> float:
             total += _dot(op)
         elif op.name == "stablehlo.convolution":
             total += _convolution(op)
-        elif op.name == "stablehlo.while":
-            total *= _trips(op)
-        elif op.name == "sdy.manual_computation":
+        elif op.name == LOOP:
+            turns = trip_count(op)
+            total *= 1 if turns is None else turns
+        elif op.name == MANUAL_COMPUTATION:
             total *= partitions  # the shapes inside are those of one device
         elif (callee := symbols.callee(op)) is not None:
             total += of_function(callee)
@@ -79,27 +81,3 @@ def _convolution(op: ir.Operation) -> float:
     features = numbers.kernel_output_feature_dimension
     outputs = ir.ShapedType(op.operands[1].type).shape[features]
     return 2.0 * _elements(op.results[0].type) * _elements(op.operands[1].type) / max(1, outputs)
-
-
-def _trips(op: ir.Operation) -> int:
-    """The constant that the loop's condition compares with: jax counts from 0 in steps of 1."""
-    condition = op.regions[0].blocks[0]
-    compared = _definition(condition.operations[len(condition.operations) - 1].operation.operands[0])
-    if compared is None or compared.name != "stablehlo.compare":
-        return 1
-    for operand in compared.operands:
-        if isinstance(operand.owner, ir.Block):  # carried by the loop: look at what it starts with
-            operand = op.operands[ir.BlockArgument(operand).arg_number]
-        bound = _definition(operand)
-        if bound is None or bound.name != "stablehlo.constant":
-            continue
-        if isinstance(ir.ShapedType(bound.results[0].type).element_type, ir.IntegerType):
-            value = ir.DenseIntElementsAttr(bound.attributes["value"])
-            if len(value) == 1 and value[0] > 0:
-                return int(value[0])
-    return 1
-
-
-def _definition(value: Any) -> ir.Operation | None:
-    """The op that makes an ir.Value, None for a block argument."""
-    return None if isinstance(value.owner, ir.Block) else value.owner.operation

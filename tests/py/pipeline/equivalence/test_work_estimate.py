@@ -1,5 +1,6 @@
 """How much arithmetic a module is: dots and convolutions, through calls, loops and manual computations."""
 
+import pytest
 from jaxlib.mlir import ir
 
 from hloverlap.passes.mlir.dialects import make_context
@@ -28,24 +29,27 @@ def test_a_function_counts_as_often_as_it_is_called():
     )
 
 
-def loop(bound):
+def loop(bound, start=0, end=5, step=1):
     return f"""module {{ func.func @main(%x: tensor<8x8xf32>, %n: tensor<i32>) -> tensor<8x8xf32> {{
-      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %zero = stablehlo.constant dense<{start}> : tensor<i32>
       %r:3 = stablehlo.while(%i = %zero, %a = %x, %m = %n) : tensor<i32>, tensor<8x8xf32>, tensor<i32>
         cond {{
-          %five = stablehlo.constant dense<5> : tensor<i32>
+          %end = stablehlo.constant dense<{end}> : tensor<i32>
           %c = stablehlo.compare LT, %i, {bound}, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
           stablehlo.return %c : tensor<i1>
         }} do {{
           {DOT}
-          stablehlo.return %i, %d, %m : tensor<i32>, tensor<8x8xf32>, tensor<i32>
+          %step = stablehlo.constant dense<{step}> : tensor<i32>
+          %next = stablehlo.add %i, %step : tensor<i32>
+          stablehlo.return %next, %d, %m : tensor<i32>, tensor<8x8xf32>, tensor<i32>
         }}
       return %r#1 : tensor<8x8xf32>
     }} }}"""
 
 
-def test_a_loop_counts_as_often_as_its_constant_bound():
-    assert flops(loop("%five")) == 5 * ONE_DOT
+@pytest.mark.parametrize(("numbers", "turns"), [((0, 5, 1), 5), ((0, 10, 5), 2), ((4, 10, 1), 6), ((9, 3, 1), 0)])
+def test_a_loop_counts_as_often_as_it_turns(numbers, turns):
+    assert flops(loop("%end", *numbers)) == turns * ONE_DOT
 
 
 def test_a_loop_of_unknown_bound_counts_once():
