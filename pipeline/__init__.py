@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hloverlap.passes.errors import PassFailedError, PipelineError, PipelineTextError
     from hloverlap.pipeline.execution.running import Result, run
-    from hloverlap.pipeline.formats.reading import ReadError
+    from hloverlap.pipeline.formats.errors import ReadError
     from hloverlap.pipeline.jax_jit.compilation import PipelineWarning
     from hloverlap.pipeline.jax_jit.compiling import compile
     from hloverlap.pipeline.jax_jit.interface import enabled, install, jit, uninstall
@@ -24,7 +24,7 @@ _HOME = {
     "PipelineError": "hloverlap.passes.errors",
     "PipelineTextError": "hloverlap.passes.errors",
     "PipelineWarning": "hloverlap.pipeline.jax_jit.compilation",
-    "ReadError": "hloverlap.pipeline.formats.reading",
+    "ReadError": "hloverlap.pipeline.formats.errors",
     "Record": "hloverlap.pipeline.jax_jit.records",
     "Result": "hloverlap.pipeline.execution.running",
     "clear_records": "hloverlap.pipeline.jax_jit.records",

@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _main(given: argparse.Namespace) -> int:
     from hloverlap.passes.errors import PipelineError
     from hloverlap.pipeline.audit import UnavailableError
-    from hloverlap.pipeline.formats.reading import ReadError
+    from hloverlap.pipeline.formats.errors import ReadError
     from hloverlap.tools.audit.command import run
 
     try:

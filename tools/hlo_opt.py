@@ -43,8 +43,7 @@ def _main(given: Arguments) -> int:
         pass_listing.show()
         return 0
     from hloverlap.passes.errors import PipelineError
-    from hloverlap.pipeline.formats.reading import ReadError
-    from hloverlap.pipeline.formats.writing import WriteError
+    from hloverlap.pipeline.formats.errors import ReadError, WriteError
     from hloverlap.tools.opt.optimizer import Optimizer
 
     try:

@@ -8,7 +8,10 @@ import signal
 import subprocess
 import sys
 
+from jaxlib.mlir import ir
+
 from hloverlap.pipeline.formats.convert_child import INEXPRESSIBLE, MALFORMED, OPTIMIZED
+from hloverlap.pipeline.formats.errors import first_message
 
 # Seconds for a small input and for each byte more. The child limits its own processor time much more tightly; this is
 # for one that waits for something, and for systems without such limits.
@@ -49,6 +52,15 @@ def convert(conversion: str, data: bytes, allow_unregistered: bool = False) -> b
     if child.returncode == -signal.SIGXCPU:
         raise ConversionError("endless", "no end in any reasonable time")
     raise ConversionError("crashed", _last_words(child.returncode, child.stderr.decode("utf-8", "replace")))
+
+
+def to_module(conversion: str, data: bytes, context: ir.Context) -> ir.Module:
+    """Parses what a child process made of `data`. Raises ConversionError."""
+    converted = convert(conversion, data, context.allow_unregistered_dialects)
+    try:
+        return ir.Module.parse(converted, context)
+    except ir.MLIRError as error:  # what MLIR accepted, it may write so that it cannot read it again
+        raise ConversionError("malformed", first_message(error)) from None
 
 
 def _last_words(status: int, stderr: str) -> str:

@@ -18,9 +18,9 @@ from hloverlap.passes.mlir.diagnostics import Diagnostic
 from hloverlap.passes.mlir.dialects import make_context
 from hloverlap.passes.mlir.modules import bytecode
 from hloverlap.pipeline.execution import manager, resolution, running, text
-from hloverlap.pipeline.formats import kinds as formats
-from hloverlap.pipeline.formats import reading, writing
-from hloverlap.pipeline.formats.reading import ReadError, Source
+from hloverlap.pipeline.formats import reading, table, writing
+from hloverlap.pipeline.formats.errors import ReadError
+from hloverlap.pipeline.formats.format import Source
 from hloverlap.pipeline.messages import remarks
 from hloverlap.tools import interrupts
 from hloverlap.tools.opt import arguments, reproducers
@@ -37,7 +37,7 @@ class Optimizer:
         self.given = given
         self.mlir = make_context(given.on("allow-unregistered-dialect"))
         self.path = given.input or "-"
-        self.replayed: reading.Source | None = None
+        self.replayed: Source | None = None
         if given.on("run-reproducer"):
             self.replayed = reproducers.load(given, self.path, self.mlir)
         self.topology = _topology(given["topology"])
@@ -150,7 +150,7 @@ class Optimizer:
         return writing.serialize(
             source,
             source.module,
-            formats.EMIT[emit] if emit else None,
+            table.EMIT[emit] if emit else None,
             debuginfo=self.instrumentation.debuginfo,
             elide_larger_than=self.instrumentation.elide_larger_than,
         )

@@ -10,7 +10,7 @@ import tempfile
 
 from hloverlap.passes.errors import PipelineError
 from hloverlap.pipeline.execution.reduction import Reducer, count_ops
-from hloverlap.pipeline.formats.reading import Source
+from hloverlap.pipeline.formats.format import Source
 from hloverlap.tools.opt.arguments import UsageError
 
 TIME_LIMIT = 600.0  # seconds for one run of the command

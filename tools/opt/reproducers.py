@@ -10,7 +10,8 @@ from hloverlap.passes.context import PassError
 from hloverlap.passes.errors import PassFailedError
 from hloverlap.pipeline.execution.resolution import Nest
 from hloverlap.pipeline.formats import reading
-from hloverlap.pipeline.formats.reading import ReadError, Source
+from hloverlap.pipeline.formats.errors import ReadError, WriteError
+from hloverlap.pipeline.formats.format import Source
 from hloverlap.tools.opt.arguments import Arguments, UsageError
 
 _FILE = "mlir-pass-pipeline-crash-reproducer"
@@ -56,7 +57,7 @@ def leave(given: Arguments, steps: Nest, source: Source, error: PassFailedError)
     path = given[_FILE] or reproducer.default_path(text)
     try:
         writing.write_whole(text.encode(), path)
-    except writing.WriteError as failure:
+    except WriteError as failure:
         print(f"hlo-opt: note: no reproducer: {failure}", file=sys.stderr)
         return
     print(f"hlo-opt: note: 'hlo-opt --run-reproducer {path}' shows the failure again", file=sys.stderr)

@@ -15,7 +15,8 @@ from hloverlap.pipeline.equivalence import structure
 from hloverlap.pipeline.equivalence.entry import entry_function
 from hloverlap.pipeline.equivalence.interpreter.interpreter import Interpreter, random_arguments
 from hloverlap.pipeline.execution import running
-from hloverlap.pipeline.formats.writing import _text
+from hloverlap.pipeline.formats.format import Style
+from hloverlap.pipeline.formats.mlir_text import print_text
 
 # Statistics of things that a pass left alone.
 _PASSIVE = frozenset(
@@ -24,6 +25,8 @@ _PASSIVE = frozenset(
 
 # Passes that send other data: the same results with fewer or smaller transfers.
 _SENDS_OTHERWISE = ("compose-", "hoist-", "join-", "split-", "lower-")
+
+_WHOLE = Style(debuginfo=True)
 
 
 @dataclasses.dataclass
@@ -94,8 +97,8 @@ def _problems(before: _Facts, result: running.Result) -> list[str]:
     module = result.module
     if not module.operation.verify():
         found.append("the result does not verify")
-    again = ir.Module.parse(_text(module, True, None), module.context)
-    if _text(again, True, None) != _text(module, True, None):
+    again = ir.Module.parse(print_text(module, _WHOLE), module.context)
+    if print_text(again, _WHOLE) != print_text(module, _WHOLE):
         found.append("the result is another when it is parsed again")
     if before.results is not None and interpret(module, before.seed) != before.results:
         found.append("the results are others")
@@ -153,5 +156,5 @@ def _active(statistics: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
 
 
 def _image(result: running.Result) -> str:
-    said = [_text(result.module, True, None), repr(result.remarks).encode(), repr(result.compile_options).encode()]
+    said = [print_text(result.module, _WHOLE), repr(result.remarks).encode(), repr(result.compile_options).encode()]
     return hashlib.sha256(b"\0".join([*said, bytecode(result.module)])).hexdigest()

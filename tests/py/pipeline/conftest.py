@@ -10,8 +10,8 @@ import pytest
 from jaxlib.mlir import ir
 
 from hloverlap.passes.mlir.dialects import make_context
-from hloverlap.pipeline.formats import conversion, convert_child
-from hloverlap.pipeline.formats.kinds import Format
+from hloverlap.pipeline.formats import conversion, convert_child, table
+from hloverlap.pipeline.formats.format import Format
 
 PERMUTE = """\
 module @ring attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
@@ -80,12 +80,12 @@ def encoded(exported: Exported) -> dict[Format, bytes]:
     hlo = computation.as_hlo_module().to_string(_hlo.HloPrintOptions.short_parsable())
     header, rest = hlo.split("\n", 1)
     return {
-        Format.MLIR_TEXT: PERMUTE.encode(),
-        Format.MLIR_BYTECODE: bytecode,
-        Format.PORTABLE: stablehlo.serialize_portable_artifact(module, stablehlo.get_current_version(), True),
-        Format.EXPORT: exported.artifact,
-        Format.HLO_TEXT: f"{header}, num_partitions=4\n{rest}".encode(),  # as XLA's own dumps say it
-        Format.HLO_PROTO: computation.as_serialized_hlo_module_proto(),
+        table.MLIR_TEXT: PERMUTE.encode(),
+        table.MLIR_BYTECODE: bytecode,
+        table.PORTABLE: stablehlo.serialize_portable_artifact(module, stablehlo.get_current_version(), True),
+        table.EXPORT: exported.artifact,
+        table.HLO_TEXT: f"{header}, num_partitions=4\n{rest}".encode(),  # as XLA's own dumps say it
+        table.HLO_PROTO: computation.as_serialized_hlo_module_proto(),
     }
 
 

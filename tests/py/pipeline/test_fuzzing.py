@@ -18,7 +18,8 @@ import pytest
 
 from generation.command_worker import CommandWorker
 from generation.damage import damaged, mistyped
-from hloverlap.pipeline.formats.kinds import Format
+from hloverlap.pipeline.formats import table
+from hloverlap.pipeline.formats.format import Format
 
 TIME_LIMIT = 10.0  # seconds of processor time for one input, all processes together
 PATIENCE = 120.0  # seconds after which an input hangs, however busy the machine is
@@ -62,9 +63,9 @@ def test_damaged_input(
 ) -> None:
     assert request.config.cache is not None
     generator = random.Random(request.config.getoption("--seed"))
-    bases = {kind.value: data for kind, data in encoded.items()}
+    bases = {kind.name: data for kind, data in encoded.items()}
     sound, broken, out = tmp_path / "sound.mlir", tmp_path / "broken", tmp_path / "out"
-    sound.write_bytes(encoded[Format.MLIR_TEXT])
+    sound.write_bytes(encoded[table.MLIR_TEXT])
     worker.run(["--overlap", str(sound), "-o", str(out)], out)  # what it needs once is not what an input needs
     statuses: collections.Counter[Any] = collections.Counter()
     longest = largest = 0.0

@@ -6,6 +6,7 @@ from jaxlib.mlir import ir
 
 from hloverlap.passes.mlir.dialects import make_context
 from hloverlap.pipeline.formats import export_artifact, reading, writing
+from hloverlap.pipeline.formats.errors import WriteError
 
 pytestmark = pytest.mark.usefixtures("in_process")
 
@@ -74,7 +75,7 @@ def test_a_shorter_module_stays_in_place_and_leaves_zeros(exported):
 def test_a_changed_signature_is_refused(exported):
     source = reading.read(exported.artifact, "f.export", make_context())
     other = ir.Module.parse("func.func public @main() { return }", source.module.context)
-    with pytest.raises(writing.WriteError, match=r"the pipeline changed the type of @main from \(tensor<16xf32>\)"):
+    with pytest.raises(WriteError, match=r"the pipeline changed the type of @main from \(tensor<16xf32>\)"):
         writing.serialize(source, other, None)
 
 

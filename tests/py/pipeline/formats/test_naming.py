@@ -11,7 +11,7 @@ from jaxlib.mlir import ir
 
 from hloverlap.passes.mlir.dialects import make_context
 from hloverlap.pipeline.formats import naming, reading
-from hloverlap.pipeline.formats.reading import ReadError
+from hloverlap.pipeline.formats.errors import ReadError
 
 SPELLED = {
     "an entry of a dictionary": r'func.func @main() attributes {a.d = {"\FFx" = "v"}} { return }',

@@ -8,7 +8,7 @@ from jaxlib.mlir import ir
 
 from hloverlap.passes.mlir.dialects import make_context
 from hloverlap.pipeline.formats import programs
-from hloverlap.pipeline.formats.reading import ReadError
+from hloverlap.pipeline.formats.errors import ReadError
 
 TEXT = "module { func.func @main() { return } }"
 

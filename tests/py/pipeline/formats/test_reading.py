@@ -9,8 +9,8 @@ import pytest
 from jaxlib.mlir import ir
 
 from hloverlap.passes.mlir.dialects import make_context
-from hloverlap.pipeline.formats import conversion, export_artifact, nesting, reading
-from hloverlap.pipeline.formats.kinds import Format
+from hloverlap.pipeline.formats import conversion, export_artifact, nesting, reading, table
+from hloverlap.pipeline.formats.errors import ReadError
 
 UNREGISTERED = 'module {\n  "foo.bar"() : () -> ()\n}'
 
@@ -92,30 +92,30 @@ def hlo_proto(text: str) -> bytes:
 
 
 def refusal(data: bytes) -> str:
-    with pytest.raises(reading.ReadError) as caught:
+    with pytest.raises(ReadError) as caught:
         reading.read(data, "x", make_context())
     message = str(caught.value)
     assert "\n" not in message
     return message
 
 
-@pytest.mark.parametrize("format", Format)
+@pytest.mark.parametrize("format", table.FORMATS, ids=lambda format: format.name)
 def test_every_format_gives_the_permute(format, encoded):
     source = reading.read(encoded[format], "x", make_context())
     assert source.format is format
     assert source.original == encoded[format]
     text = str(source.module)
     assert "dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>" in text
-    if format is not Format.HLO_PROTO:  # jax's proto does not say for how many devices it is
+    if format is not table.HLO_PROTO:  # jax's proto does not say for how many devices it is
         assert "mhlo.num_partitions = 4 : i32" in text
-    if format is not Format.EXPORT:
+    if format is not table.EXPORT:
         assert '_xla_stream_annotation = "3"' in text
 
 
-@pytest.mark.parametrize("format", [Format.HLO_TEXT, Format.HLO_PROTO])
+@pytest.mark.parametrize("format", [table.HLO_TEXT, table.HLO_PROTO])
 def test_hlo_says_for_how_many_devices_it_is(format, in_process, encoded):
     data = encoded[format]
-    if format is Format.HLO_TEXT:
+    if format is table.HLO_TEXT:
         data = data.replace(b", num_partitions=4\n", b", replica_count=2, num_partitions=4\n", 1)
     else:
         computations = b"".join(bytes((3 << 3 | 2, 4, 1 << 3 | 2, 2, i, i + 4)) for i in range(4))
@@ -133,9 +133,7 @@ def test_stdin(monkeypatch):
 
 
 def test_signature_of_main(encoded):
-    assert (
-        reading.read(encoded[Format.MLIR_TEXT], "x", make_context()).signature == "(tensor<16xf32>) -> tensor<16xf32>"
-    )
+    assert reading.read(encoded[table.MLIR_TEXT], "x", make_context()).signature == "(tensor<16xf32>) -> tensor<16xf32>"
 
 
 def test_files_that_are_none(tmp_path):
@@ -144,7 +142,7 @@ def test_files_that_are_none(tmp_path):
         (tmp_path / "no", "cannot be read: No such file or directory"),
         ("a\0b", "cannot be read: embedded null byte"),
     ):
-        with pytest.raises(reading.ReadError) as caught:
+        with pytest.raises(ReadError) as caught:
             reading.read_path(str(path), make_context())
         assert str(caught.value) == f"{path}: {message}"
 
@@ -234,7 +232,7 @@ def test_text_that_is_not_utf8(start):
 
 
 @pytest.mark.parametrize(
-    "format", [format for format in Format if format is not Format.MLIR_TEXT], ids=lambda format: format.name
+    "format", [format for format in table.FORMATS if format is not table.MLIR_TEXT], ids=lambda format: format.name
 )
 def test_a_file_that_is_cut_off(format, encoded):
     data = encoded[format]
@@ -242,21 +240,21 @@ def test_a_file_that_is_cut_off(format, encoded):
 
 
 def test_mlir_text_that_is_cut_off(encoded):
-    data = encoded[Format.MLIR_TEXT]
+    data = encoded[table.MLIR_TEXT]
     for size in range(1, len(data) - 3, 21):
         assert refusal(data[:size]).startswith("x:")
 
 
 def test_damaged_frames_never_reach_a_library(monkeypatch, encoded):
     """What is around the module is checked here; what is inside goes to a process that may end as it likes."""
-    monkeypatch.setattr(conversion, "convert", lambda conversion, data, allow: encoded[Format.MLIR_BYTECODE])
+    monkeypatch.setattr(conversion, "convert", lambda conversion, data, allow: encoded[table.MLIR_BYTECODE])
     numbers, context = random.Random(0), make_context()
-    for format in (Format.EXPORT, Format.HLO_PROTO, Format.PORTABLE):
+    for format in (table.EXPORT, table.HLO_PROTO, table.PORTABLE):
         for _ in range(300):
             data = bytearray(encoded[format])
             data[numbers.randrange(min(len(data), 400))] ^= 1 << numbers.randrange(8)
             end = numbers.choice((len(data), numbers.randrange(len(data))))
-            with contextlib.suppress(reading.ReadError):
+            with contextlib.suppress(ReadError):
                 reading.read(bytes(data[:end]), "x", context)
 
 
@@ -273,7 +271,7 @@ def test_bytecode_that_aborts_the_parser(monkeypatch):
 def test_input_that_keeps_the_parser_busy_for_ever(monkeypatch, encoded):
     monkeypatch.setattr(conversion, "TIME_LIMIT", 0.01)
     monkeypatch.setattr(conversion, "SECONDS_PER_BYTE", 0.0)
-    assert "cannot be read: no end after 0 s" in refusal(encoded[Format.MLIR_BYTECODE])
+    assert "cannot be read: no end after 0 s" in refusal(encoded[table.MLIR_BYTECODE])
 
 
 def test_unregistered_dialects_in_bytecode():
@@ -285,20 +283,20 @@ def test_unregistered_dialects_in_bytecode():
 
 
 @pytest.mark.parametrize(("version", "age"), [("99.0.0", "too new"), ("0.1.0", "too old")])
-@pytest.mark.parametrize("format", [Format.PORTABLE, Format.EXPORT], ids=lambda format: format.name)
+@pytest.mark.parametrize("format", [table.PORTABLE, table.EXPORT], ids=lambda format: format.name)
 def test_versions_of_stablehlo_that_are_not_ours(version, age, format, encoded):
     """Some newer artifacts hold nothing new and are read; this one has lost its end."""
     data = encoded[format]
-    module = export_artifact.module_of(data) if format is Format.EXPORT else data
+    module = export_artifact.module_of(data) if format is table.EXPORT else data
     start, _, rest = module.partition(b"\0")
     other = start[: start.rindex(b"_v")] + b"_v" + version.encode() + b"\0" + rest[: len(rest) // 2]
-    if format is Format.EXPORT:
+    if format is table.EXPORT:
         other = export_artifact.with_module(data, other)
     assert f"for StableHLO {version}, which is {age}: jaxlib " in refusal(other)
 
 
 def test_mlir_prints_nothing_itself(capfd, encoded):
-    for data in (b"module {", encoded[Format.PORTABLE][:-20]):
+    for data in (b"module {", encoded[table.PORTABLE][:-20]):
         refusal(data)
     assert capfd.readouterr() == ("", "")
 
@@ -312,5 +310,5 @@ def test_nesting_counts_no_brackets_in_strings_or_comments():
 
 def test_what_mlir_writes_and_cannot_read_again_is_damaged(encoded, monkeypatch):
     monkeypatch.setattr(conversion, "convert", lambda *given: b"ML\xefR\x0dMLIR\0\xff")
-    with pytest.raises(reading.ReadError, match=r"^x: looks like MLIR bytecode .*cannot be read: .*write it again"):
-        reading.read(encoded[Format.MLIR_BYTECODE], "x", make_context())
+    with pytest.raises(ReadError, match=r"^x: looks like MLIR bytecode .*cannot be read: .*write it again"):
+        reading.read(encoded[table.MLIR_BYTECODE], "x", make_context())

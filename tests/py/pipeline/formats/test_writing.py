@@ -7,19 +7,19 @@ import stat
 import pytest
 
 from hloverlap.passes.mlir.dialects import make_context
-from hloverlap.pipeline.formats import kinds as formats
-from hloverlap.pipeline.formats import reading, writing
-from hloverlap.pipeline.formats.kinds import EMIT, Format
+from hloverlap.pipeline.formats import portable, reading, table, writing
+from hloverlap.pipeline.formats.errors import WriteError
+from hloverlap.pipeline.formats.table import EMIT
 
 PAIRS = "source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]>"
 
 
-@pytest.mark.parametrize("format", Format)
+@pytest.mark.parametrize("format", table.FORMATS, ids=lambda format: format.name)
 @pytest.mark.parametrize("word", EMIT)
 def test_every_format_to_every_other(format, word, in_process, encoded):
     source = reading.read(encoded[format], "x", make_context())
-    if word == "export" and format is not Format.EXPORT:
-        with pytest.raises(writing.WriteError, match=r"^x: only a jax.export artifact can be written as one, and "):
+    if word == "export" and format is not table.EXPORT:
+        with pytest.raises(WriteError, match=r"^x: only a jax.export artifact can be written as one, and "):
             writing.serialize(source, source.module, EMIT[word])
         return
     before = str(source.module)
@@ -30,19 +30,19 @@ def test_every_format_to_every_other(format, word, in_process, encoded):
     assert PAIRS in str(again.module)
     devices = source.module.operation.attributes
     assert ("mhlo.num_partitions" in again.module.operation.attributes) == ("mhlo.num_partitions" in devices)
-    if EMIT[word] is not Format.HLO_TEXT:  # whose names XLA numbers anew each time
+    if EMIT[word] is not table.HLO_TEXT:  # whose names XLA numbers anew each time
         assert writing.serialize(again, again.module, None) == once
 
 
-@pytest.mark.parametrize("format", Format)
+@pytest.mark.parametrize("format", table.FORMATS, ids=lambda format: format.name)
 def test_what_came_in_goes_out(format, in_process, encoded):
     source = reading.read(encoded[format], "x", make_context())
-    hlo = format in (Format.HLO_TEXT, Format.HLO_PROTO)
-    assert formats.sniff(writing.serialize(source, source.module, None)) is (Format.MLIR_TEXT if hlo else format)
+    hlo = format in (table.HLO_TEXT, table.HLO_PROTO)
+    assert table.sniff(writing.serialize(source, source.module, None)) is (table.MLIR_TEXT if hlo else format)
 
 
 def test_text_is_what_print_gives(encoded, capsys):
-    source = reading.read(encoded[Format.MLIR_TEXT], "x", make_context())
+    source = reading.read(encoded[table.MLIR_TEXT], "x", make_context())
     print(source.module)
     assert writing.serialize(source, source.module, None).decode() == capsys.readouterr().out
 
@@ -67,19 +67,19 @@ def test_hlo_is_what_jax_writes():
 
     lowered = jax.jit(lambda x: jnp.cos(x) * 2).lower(jnp.ones(4))
     source = reading.read(lowered.as_text(debug_info=True).encode(), "x", make_context())
-    assert writing.serialize(source, source.module, Format.HLO_TEXT).decode() == lowered.as_text("hlo")
+    assert writing.serialize(source, source.module, table.HLO_TEXT).decode() == lowered.as_text("hlo")
 
 
 def test_hlo_says_for_how_many_devices_it_is(in_process, encoded):
-    source = reading.read(encoded[Format.MLIR_TEXT], "x", make_context())
-    header = writing.serialize(source, source.module, Format.HLO_TEXT).split(b"\n", 1)[0]
+    source = reading.read(encoded[table.MLIR_TEXT], "x", make_context())
+    header = writing.serialize(source, source.module, table.HLO_TEXT).split(b"\n", 1)[0]
     assert header.endswith(b", num_partitions=4")
 
 
 def test_a_module_that_hlo_cannot_express(capfd):
     source = reading.read(b"func.func private @f()", "x", make_context())
-    with pytest.raises(writing.WriteError, match=r"^x: XLA cannot express it as HLO: .*; use --emit=mlir$"):
-        writing.serialize(source, source.module, Format.HLO_TEXT)
+    with pytest.raises(WriteError, match=r"^x: XLA cannot express it as HLO: .*; use --emit=mlir$"):
+        writing.serialize(source, source.module, table.HLO_TEXT)
     assert capfd.readouterr() == ("", "")
 
 
@@ -87,7 +87,7 @@ def test_a_portable_artifact_keeps_its_version(in_process, encoded):
     from jaxlib.mlir.dialects import stablehlo
 
     context = make_context()
-    module = reading.read(encoded[Format.MLIR_TEXT], "x", context).module
+    module = reading.read(encoded[table.MLIR_TEXT], "x", context).module
     data = stablehlo.serialize_portable_artifact(module, stablehlo.get_minimum_version(), True)
     source = reading.read(data, "x", context)
     assert writing.serialize(source, source.module, None) == data
@@ -96,8 +96,8 @@ def test_a_portable_artifact_keeps_its_version(in_process, encoded):
 def test_a_new_portable_artifact_is_for_consumers_of_a_month_ago(encoded):
     from jaxlib.mlir.dialects import stablehlo
 
-    source = reading.read(encoded[Format.MLIR_TEXT], "x", make_context())
-    version = formats.portable_version(writing.serialize(source, source.module, Format.PORTABLE))
+    source = reading.read(encoded[table.MLIR_TEXT], "x", make_context())
+    version = portable.version(writing.serialize(source, source.module, table.PORTABLE))
     month = stablehlo.StablehloCompatibilityRequirement.WEEK_4
     assert version == stablehlo.get_version_from_compatibility_requirement(month)
 
@@ -105,10 +105,8 @@ def test_a_new_portable_artifact_is_for_consumers_of_a_month_ago(encoded):
 def test_what_a_portable_artifact_cannot_hold(capfd):
     context = make_context(allow_unregistered=True)
     source = reading.read(b'func.func @main(%a: !foo.bar) { "foo.use"(%a) : (!foo.bar) -> ()\n return }', "x", context)
-    with pytest.raises(
-        writing.WriteError, match=r"^x: cannot be written as a portable artifact for StableHLO .*bytecode$"
-    ):
-        writing.serialize(source, source.module, Format.PORTABLE)
+    with pytest.raises(WriteError, match=r"^x: cannot be written as a portable artifact for StableHLO .*bytecode$"):
+        writing.serialize(source, source.module, table.PORTABLE)
     assert capfd.readouterr() == ("", "")
 
 
@@ -160,10 +158,10 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, f
         raise failure
 
     monkeypatch.setattr(os, step, fail)
-    expected = KeyboardInterrupt if isinstance(failure, KeyboardInterrupt) else writing.WriteError
+    expected = KeyboardInterrupt if isinstance(failure, KeyboardInterrupt) else WriteError
     with pytest.raises(expected) as caught:
         writing.write_whole(b"new", str(path))
-    if expected is writing.WriteError:
+    if expected is WriteError:
         assert str(caught.value) == f"{path}: cannot be written: No space left on device"
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["out"]
@@ -175,7 +173,7 @@ def test_places_where_no_file_can_be(tmp_path):
         (tmp_path / "no" / "out", "cannot be written: there is no such folder; make it first"),
         ("a\0b", "cannot be written: embedded null byte"),
     ):
-        with pytest.raises(writing.WriteError) as caught:
+        with pytest.raises(WriteError) as caught:
             writing.write_whole(b"1", str(path))
         assert str(caught.value) == f"{path}: {message}"
 
@@ -189,5 +187,5 @@ def test_a_reader_of_stdout_that_goes_away(monkeypatch):
     reader, writer = os.pipe()
     os.close(reader)
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(os.fdopen(writer, "wb")))
-    with pytest.raises(writing.WriteError, match=r"^<stdout>: cannot be written: its reader is gone$"):
+    with pytest.raises(WriteError, match=r"^<stdout>: cannot be written: its reader is gone$"):
         writing.write_whole(b"1", "-")
