@@ -17,7 +17,8 @@ from hloverlap.passes.analysis.loops import executions
 from hloverlap.passes.analysis.mesh_axes import MeshAxes
 from hloverlap.passes.base import Pass, option
 from hloverlap.passes.building.specialization import specialize
-from hloverlap.passes.context import Context, PassError
+from hloverlap.passes.context import Context
+from hloverlap.passes.errors import PassError
 from hloverlap.passes.mlir.locations import describe
 from hloverlap.passes.mlir.symbols import Symbols
 

@@ -14,10 +14,6 @@ from hloverlap.passes.mlir.locations import source_of
 CompileOption = int | bool | str
 
 
-class PassError(Exception):
-    """A pass cannot do what its options or the module ask; the text is one sentence for the user."""
-
-
 @dataclasses.dataclass(frozen=True)
 class Remark:
     """One sentence about one op.

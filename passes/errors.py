@@ -1,11 +1,27 @@
-"""What can go wrong with a pipeline, as sentences for the user."""
+"""What can go wrong, as sentences for the user. `HloverlapError` is the base of all of it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 
-class PipelineError(Exception):
+class HloverlapError(Exception):
+    """What was given cannot be used, or this machine cannot do what was asked. The text says what and where."""
+
+
+class PassError(HloverlapError):
+    """A pass cannot do what its options or the module ask; the text is one sentence for the user."""
+
+
+class TopologyError(HloverlapError, ValueError):
+    """The topology cannot be read, or is of another size than the module."""
+
+
+class TargetError(HloverlapError, ValueError):
+    """There is no such target, or its file cannot be read."""
+
+
+class PipelineError(HloverlapError):
     """A pipeline is ill-formed, or a pass in it failed.
 
     The text is one sentence; for a mistake in pipeline text the line and a caret under the character follow it.

@@ -18,7 +18,8 @@ from hloverlap.passes.base import Pass, option
 from hloverlap.passes.building.concatenation import concatenate
 from hloverlap.passes.building.grouping import group
 from hloverlap.passes.building.packing import can_pack
-from hloverlap.passes.context import Context, PassError
+from hloverlap.passes.context import Context
+from hloverlap.passes.errors import PassError
 from hloverlap.passes.merging import gain as merging_gain
 from hloverlap.passes.mlir.locations import describe
 from hloverlap.passes.mlir.modules import device_counts

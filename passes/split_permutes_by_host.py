@@ -16,7 +16,8 @@ from hloverlap.passes.analysis.device_ids import DeviceIds
 from hloverlap.passes.analysis.permutes import segments_with_permutes
 from hloverlap.passes.base import Pass, option
 from hloverlap.passes.building import device_select
-from hloverlap.passes.context import Context, PassError
+from hloverlap.passes.context import Context
+from hloverlap.passes.errors import PassError
 from hloverlap.passes.machine.topology import Pair, Topology
 from hloverlap.passes.mlir.symbols import Symbols
 

@@ -53,14 +53,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _main(given: argparse.Namespace) -> int:
-    from hloverlap.passes.errors import PipelineError
-    from hloverlap.pipeline.audit import UnavailableError
-    from hloverlap.pipeline.formats.errors import ReadError
+    from hloverlap.passes.errors import HloverlapError
     from hloverlap.tools.audit.command import run
 
     try:
         return run(given)
-    except (PipelineError, ReadError, UnavailableError, ValueError) as error:
+    except (HloverlapError, ValueError) as error:
         if os.environ.get("HLOVERLAP_DEBUG") == "1":
             import traceback
 

@@ -42,13 +42,14 @@ def _main(given: Arguments) -> int:
 
         pass_listing.show()
         return 0
-    from hloverlap.passes.errors import PipelineError
-    from hloverlap.pipeline.formats.errors import ReadError, WriteError
+    from hloverlap.passes.errors import HloverlapError
     from hloverlap.tools.opt.optimizer import Optimizer
 
     try:
         return Optimizer(given).run()
-    except (PipelineError, ReadError, WriteError) as error:
+    except UsageError:
+        raise
+    except HloverlapError as error:
         return _fail(str(error), error)
 
 

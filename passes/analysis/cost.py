@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hloverlap.passes.analysis.collectives import Collective
+from hloverlap.passes.errors import TargetError
 from hloverlap.passes.machine.topology import Topology
 
 
@@ -142,9 +143,9 @@ DEFAULT = TARGETS["h200"]
 
 
 def named(name: str) -> Target:
-    """The target of this name. Raises ValueError with the names there are."""
+    """The target of this name. Raises TargetError with the names there are."""
     if name not in TARGETS:
-        raise ValueError(f"there is no target '{name}'; there are {', '.join(TARGETS)}")
+        raise TargetError(f"there is no target '{name}'; there are {', '.join(TARGETS)}")
     return TARGETS[name]
 
 
@@ -158,7 +159,7 @@ def of_device(platform: str, kind: str) -> Target:
 def load(text: str) -> Target:
     """A target from JSON: ``{"base": "gloo", "launch": 30, "cross_host": {"latency": 280, "bandwidth": 1000}}``.
 
-    What is not given is taken from the base. Raises ValueError with a sentence for the user.
+    What is not given is taken from the base. Raises TargetError.
     """
     try:
         given: Any = json.loads(text)
@@ -172,7 +173,7 @@ def load(text: str) -> Target:
         if not all(isinstance(number, int | float) and number > 0 for number in numbers):
             raise ValueError("every time and bandwidth is a number above 0")
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise ValueError(
+        raise TargetError(
             f"this is no target ({error}); give a JSON object with 'base', one of {', '.join(TARGETS)}, and the "
             "constants that differ: launch, copy, same_host and cross_host with latency and bandwidth"
         ) from error

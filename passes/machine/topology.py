@@ -7,6 +7,8 @@ import json
 import re
 from collections.abc import Iterable
 
+from hloverlap.passes.errors import TopologyError
+
 Pair = tuple[int, int]
 
 
@@ -20,7 +22,7 @@ class Topology:
     def parse(cls, text: str) -> Topology:
         """Reads ``HxD`` (H hosts of D devices each) or a JSON list that gives each partition's host.
 
-        Raises ValueError with a sentence for the user.
+        Raises TopologyError.
         """
         if match := re.fullmatch(r"(\d+)x(\d+)", text.strip()):
             hosts, devices = int(match[1]), int(match[2])
@@ -32,7 +34,7 @@ class Topology:
             listed = None
         if isinstance(listed, list) and listed and all(type(host) is int and host >= 0 for host in listed):
             return cls(tuple(listed))
-        raise ValueError(
+        raise TopologyError(
             f"topology '{text}' is neither HOSTSxDEVICES, such as 2x4, nor a JSON list of each partition's host, "
             "such as [0,0,1,1]"
         )

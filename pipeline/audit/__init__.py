@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from jaxlib.mlir import ir
 
+from hloverlap.passes.errors import HloverlapError
 from hloverlap.passes.mlir.elision import describe_elided
 from hloverlap.pipeline.audit import compiled, findings, hints, op_ids, topology, verdict
 from hloverlap.pipeline.audit.compiled import Outcome
@@ -27,7 +28,7 @@ from hloverlap.pipeline.xla.isolated_compile import TIME_LIMIT, Failure, Request
 Progress = Callable[[int, int], None]
 
 
-class UnavailableError(Exception):
+class UnavailableError(HloverlapError):
     """There is no compiler for the target here; the text says what to install."""
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
+from hloverlap.passes.errors import HloverlapError
 from hloverlap.passes.mlir import modules
 from hloverlap.passes.mlir.elision import describe_elided
 from hloverlap.passes.mlir.walk import ops_in, terminator
@@ -23,7 +24,7 @@ HOST_BOUND = ("stablehlo.infeed", "stablehlo.outfeed", "stablehlo.send", "stable
 _CUSTOM_CALL = "stablehlo.custom_call"
 
 
-class NotRunnableError(Exception):
+class NotRunnableError(HloverlapError):
     """The module cannot be run here; the text is the reason, a clause without a full stop."""
 
 

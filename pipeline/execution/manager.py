@@ -11,8 +11,8 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.passmanager import PassManager
 
 from hloverlap.passes.base import Pass
-from hloverlap.passes.context import Context, PassError
-from hloverlap.passes.errors import PassFailedError
+from hloverlap.passes.context import Context
+from hloverlap.passes.errors import PassError, PassFailedError
 from hloverlap.passes.mlir import diagnostics
 from hloverlap.passes.mlir.diagnostics import Diagnostic
 from hloverlap.pipeline.execution.resolution import ANY, MlirPass, Nest

@@ -9,7 +9,7 @@ from jaxlib.mlir import ir
 
 from hloverlap.passes.analysis import cost
 from hloverlap.passes.context import CompileOption, Context, Remark
-from hloverlap.passes.errors import PassFailedError, PipelineError
+from hloverlap.passes.errors import PassFailedError, TopologyError
 from hloverlap.passes.machine.topology import Topology
 from hloverlap.passes.mlir.dialects import make_context
 from hloverlap.passes.mlir.modules import bytecode, copy_of, device_counts
@@ -61,20 +61,21 @@ def run(
         is not given, costs are an H200's, and what pays on some machines only is not done.
     verify_each: whether MLIR verifies the module after each pass.
 
-    Raises PipelineError (ill-formed pipeline, failed pass, topology of the wrong size), ReadError (program cannot
-    be read), TypeError (no program), ValueError (topology text, target name).
+    Raises PipelineError (ill-formed pipeline, failed pass), ReadError (program cannot be read), TopologyError (it
+    cannot be read, or is of another size than the module), TargetError, TypeError (no program).
     """
     module, name = programs.module_of(program)
-    return run_in_place(module, pipeline, topology, verify_each, name, target)
+    return run_in_place(module, pipeline, topology=topology, target=target, verify_each=verify_each, name=name)
 
 
 def run_in_place(
     module: ir.Module,
     pipeline: resolution.Pipeline,
+    *,
     topology: Topology | str | None = None,
+    target: cost.Target | str | None = None,
     verify_each: bool = True,
     name: str = "<module>",
-    target: cost.Target | str | None = None,
 ) -> Result:
     """The same on a module that is the caller's to give away. name: what messages call it."""
     steps = resolution.resolve(pipeline, module.context)
@@ -94,11 +95,11 @@ def run_in_place(
 def make_pass_context(
     module: ir.Module, topology: Topology | str | None, target: cost.Target | str | None = None
 ) -> Context:
-    """What the passes are told. Raises PipelineError when the topology is of another size than the module."""
+    """What the passes are told. Raises TopologyError, TargetError."""
     if isinstance(topology, str):
         topology = Topology.parse(topology)
     if topology is not None and (size := device_counts(module).topology_size) not in (None, topology.size):
-        raise PipelineError(f"the topology has {topology.size} partitions but the module is for {size}")
+        raise TopologyError(f"the topology has {topology.size} partitions but the module is for {size}")
     if isinstance(target, str):
         target = cost.named(target)
     return Context(topology=topology, target=target, capabilities=jax_internals.capabilities())

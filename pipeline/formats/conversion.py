@@ -10,6 +10,7 @@ import sys
 
 from jaxlib.mlir import ir
 
+from hloverlap.passes.errors import HloverlapError
 from hloverlap.pipeline.formats.convert_child import INEXPRESSIBLE, MALFORMED, OPTIMIZED
 from hloverlap.pipeline.formats.errors import first_message
 
@@ -20,7 +21,7 @@ TIME_LIMIT, SECONDS_PER_BYTE = 60.0, 1e-3
 _KINDS = {MALFORMED: "malformed", INEXPRESSIBLE: "inexpressible", OPTIMIZED: "optimized"}
 
 
-class ConversionError(Exception):
+class ConversionError(HloverlapError):
     """It did not work; the text is one line.
 
     kind: ``malformed`` (the input is not what it should be), ``inexpressible`` (the other format has no words for it),

@@ -5,15 +5,17 @@ from __future__ import annotations
 import jaxlib.version
 from jaxlib.mlir import ir
 
+from hloverlap.passes.errors import HloverlapError
+
 JAXLIB = f"jaxlib {jaxlib.version.__version__}"
 DAMAGED = f"it is damaged or cut off, or another version wrote it (this is {JAXLIB})"
 
 
-class ReadError(Exception):
+class ReadError(HloverlapError):
     """There is no module to be had; the text is one line: the file, what it looks like, what to do."""
 
 
-class WriteError(Exception):
+class WriteError(HloverlapError):
     """Nothing was written; the text is one line."""
 
 

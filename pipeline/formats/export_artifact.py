@@ -10,6 +10,8 @@ from __future__ import annotations
 import dataclasses
 import struct
 
+from hloverlap.passes.errors import HloverlapError
+
 # Where the root table's vtable has `mlir_module_serialized`. FlatBuffers never move a field that has been given out.
 MODULE_SLOT = 30
 
@@ -18,7 +20,7 @@ _LARGEST_VTABLE, _LARGEST_TABLE = 512, 2048  # bytes; jax's have 58 and about 12
 _LARGEST_BUFFER = 2**31 - 1  # offsets of a FlatBuffer have 32 bits, and its readers treat them as signed
 
 
-class MalformedError(Exception):
+class MalformedError(HloverlapError):
     """Cut off or damaged."""
 
 

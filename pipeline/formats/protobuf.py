@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from hloverlap.passes.errors import HloverlapError
+
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _DEEPEST_WRAPPING = 3
 
@@ -16,7 +18,7 @@ _INNER, _NAME, _ENTRY_NAME, _COMPUTATIONS, _DEVICE_ASSIGNMENT = 1, 1, 2, 3, 15
 _REPLICA_COUNT, _COMPUTATION_COUNT = 1, 2
 
 
-class MalformedError(Exception):
+class MalformedError(HloverlapError):
     """Not protobuf, or cut off; the text says which."""
 
 

@@ -20,7 +20,7 @@ from hloverlap.passes.machine import xla_options
 from hloverlap.passes.machine.topology import Topology
 from hloverlap.passes.mlir.modules import copy_of
 from hloverlap.pipeline import jax_internals
-from hloverlap.pipeline.execution import running
+from hloverlap.pipeline.execution import resolution, running
 
 if TYPE_CHECKING:
     import jax
@@ -45,21 +45,29 @@ class Rewritten:
 
 def compile(
     lowered: jax.stages.Lowered,
-    pipeline: str = "overlap",
-    topology: Topology | None = None,
+    pipeline: resolution.Pipeline = "overlap",
+    *,
+    topology: Topology | str | None = None,
+    target: cost.Target | str | None = None,
+    verify_each: bool = True,
     compiler_options: Mapping[str, CompileOption] | None = None,
 ) -> Rewritten:
     """Runs `pipeline` on a copy of the lowering's module and compiles the result.
 
-    topology: which host each partition lives on; by default what the lowering's devices say.
+    pipeline, topology, target, verify_each: as for `run`, but by default the topology and the target are those of the
+        lowering's devices.
     compiler_options: as for ``lowered.compile``. The options that the rewrite asks for are added on GPUs only, and
         only where neither these, nor ``jax.jit(f, compiler_options=...)``, nor XLA_FLAGS name them.
-    Raises what `running.run` raises for a pipeline that cannot run, and what XLA raises for one that cannot compile.
+    Raises what `run` raises for a pipeline that cannot run, and what XLA raises for a module that it cannot compile.
     """
     module = jax_internals.lowered_module(lowered)
     devices = jax_internals.lowered_devices(lowered)
     result = running.run_in_place(
-        running.in_own_context(module), pipeline, topology or topology_of(devices), target=target_of(devices)
+        running.in_own_context(module),
+        pipeline,
+        topology=topology or topology_of(devices),
+        target=target or target_of(devices),
+        verify_each=verify_each,
     )
     given = dict(compiler_options or {})
     of_jit = jax_internals.lowered_compiler_options(lowered)

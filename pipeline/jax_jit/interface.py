@@ -20,6 +20,7 @@ from typing import Any
 
 import jax
 
+from hloverlap.passes.analysis import cost
 from hloverlap.passes.base import Pass
 from hloverlap.passes.machine.topology import Topology
 from hloverlap.pipeline.jax_jit import hook
@@ -34,20 +35,25 @@ def jit(
     pipeline: Pipeline = "overlap",
     *,
     topology: Topology | str | None = None,
+    target: cost.Target | str | None = None,
+    verify_each: bool = True,
     strict: bool = False,
     partitioner_permutes: bool = False,
     **options: Any,
 ) -> Any:
     """``jax.jit(fun, **options)``, compiled through `pipeline`. Without `fun`, a decorator.
 
-    topology: which host each partition lives on; by default what the devices' processes say.
+    pipeline, topology, target, verify_each: as for `run`, but by default the topology and the target are those of the
+        devices that a function is compiled for.
     strict: raise what a pass or XLA raises, where otherwise the original runs and a PipelineWarning says why.
     partitioner_permutes: put the permutes on streams that only XLA's partitioner knows (GPUs, jaxlib 0.12).
 
     The result is what jax.jit gives: called inside another jit, it is compiled as part of that one.
-    Raises PipelineError for an ill-formed pipeline, ValueError for the topology, and what jax.jit raises.
+    Raises PipelineError (ill-formed pipeline), TopologyError, TargetError, and what jax.jit raises.
     """
-    setting = Setting.of(pipeline, topology, strict=strict, partitioner_permutes=partitioner_permutes)
+    setting = Setting.of(
+        pipeline, topology, target, verify_each, strict=strict, partitioner_permutes=partitioner_permutes
+    )
     of_user = options.pop("compiler_options", None) or {}
     decorate = functools.partial(jax.jit, compiler_options={**of_user, hook.OPTION: register(setting)}, **options)
     jitted = decorate if fun is None else decorate(fun)
@@ -60,6 +66,8 @@ def enabled(
     pipeline: Pipeline = "overlap",
     *,
     topology: Topology | str | None = None,
+    target: cost.Target | str | None = None,
+    verify_each: bool = True,
     functions: str = "*",
     strict: bool = False,
     partitioner_permutes: bool = False,
@@ -72,7 +80,7 @@ def enabled(
     What was compiled outside is compiled anew inside, and the other way round: the setting is part of the key of
     jit's caches. Entering the same setting again finds what it had compiled.
     """
-    setting = Setting.of(pipeline, topology, functions, strict, partitioner_permutes)
+    setting = Setting.of(pipeline, topology, target, verify_each, functions, strict, partitioner_permutes)
     token = register(setting)
     record = Record(token)
     hook.acquire()
@@ -92,6 +100,8 @@ def install(
     pipeline: Pipeline = "overlap",
     *,
     topology: Topology | str | None = None,
+    target: cost.Target | str | None = None,
+    verify_each: bool = True,
     functions: str = "*",
     strict: bool = False,
     partitioner_permutes: bool = False,
@@ -100,7 +110,7 @@ def install(
 
     It does not start jax's backends, so that ``jax.distributed.initialize`` and the like may follow.
     """
-    setting = Setting.of(pipeline, topology, functions, strict, partitioner_permutes)
+    setting = Setting.of(pipeline, topology, target, verify_each, functions, strict, partitioner_permutes)
     uninstall()
     token = register(setting)
     _installed.append(Record(token))

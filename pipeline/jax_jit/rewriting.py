@@ -60,8 +60,9 @@ def rewrite(
     result = running.run_in_place(
         _copy(module),
         setting.steps,
-        topology or compiling.topology_of(devices),
-        target=compiling.target_of(devices),
+        topology=topology or compiling.topology_of(devices),
+        target=setting.target or compiling.target_of(devices),
+        verify_each=setting.verify_each,
     )
     replacement = copy_of(result.module, module.context) if result.changed or marked else None
     fingerprint = _fingerprint(result.module)

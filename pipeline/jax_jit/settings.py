@@ -7,6 +7,7 @@ import fnmatch
 import hashlib
 from collections.abc import Iterable
 
+from hloverlap.passes.analysis import cost
 from hloverlap.passes.base import Pass
 from hloverlap.passes.machine.topology import Topology
 from hloverlap.passes.mlir.dialects import make_context
@@ -19,6 +20,8 @@ class Setting:
 
     pipeline: str | tuple[Pass, ...]
     topology: Topology | None = None
+    target: cost.Target | None = None
+    verify_each: bool = True
     functions: str = "*"
     strict: bool = False
     partitioner_permutes: bool = False
@@ -31,28 +34,27 @@ class Setting:
     def of(
         cls,
         pipeline: str | Pass | Iterable[Pass],
-        topology: Topology | str | None,
+        topology: Topology | str | None = None,
+        target: cost.Target | str | None = None,
+        verify_each: bool = True,
         functions: str = "*",
         strict: bool = False,
         partitioner_permutes: bool = False,
     ) -> Setting:
-        """Reads what the user gave. Raises PipelineError for the pipeline, ValueError for the topology."""
+        """Reads what the user gave. Raises PipelineError, TopologyError, TargetError."""
         if isinstance(pipeline, Pass):
             pipeline = (pipeline,)
         elif not isinstance(pipeline, str):
             pipeline = tuple(pipeline)
         if isinstance(topology, str):
             topology = Topology.parse(topology)
-        return cls(pipeline, topology, functions, strict, partitioner_permutes)
+        if isinstance(target, str):
+            target = cost.named(target)
+        return cls(pipeline, topology, target, verify_each, functions, strict, partitioner_permutes)
 
     def covers(self, function: str) -> bool:
         """Whether a function of this name is to be rewritten: `functions` holds patterns with * and ?, by commas."""
         return any(fnmatch.fnmatchcase(function, pattern.strip()) for pattern in self.functions.split(","))
-
-    @property
-    def spelled_pipeline(self) -> str:
-        """The pipeline as text."""
-        return self.pipeline if isinstance(self.pipeline, str) else ",".join(map(str, self.pipeline))
 
     @property
     def topology_key(self) -> str:
@@ -65,7 +67,15 @@ _by_token: dict[str, Setting] = {}
 
 def register(setting: Setting) -> str:
     """A text that stands for the setting: the same in every process, and different for different settings."""
-    fields = (str(setting.steps), setting.topology_key, setting.functions, setting.strict, setting.partitioner_permutes)
+    fields = (
+        str(setting.steps),
+        setting.topology_key,
+        setting.target,
+        setting.verify_each,
+        setting.functions,
+        setting.strict,
+        setting.partitioner_permutes,
+    )
     token = hashlib.sha256(repr(fields).encode()).hexdigest()[:16]
     # Two classes of one name, as after a notebook cell is run again, are two settings.
     while _by_token.setdefault(token, setting) != setting:

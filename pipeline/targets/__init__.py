@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import pathlib
 
+from hloverlap.passes.errors import TargetError
+
 FOLDER = pathlib.Path(__file__).parent
 LOCAL = "local"
 CPU = "cpu"
@@ -32,18 +34,18 @@ def names() -> tuple[str, ...]:
 
 
 def load(name: str) -> Target:
-    """The target of this name, or of the file of this name. Raises ValueError with a sentence for the user."""
+    """The target of this name, or of the file of this name. Raises TargetError."""
     if name in (LOCAL, CPU):
         return Target(name, "")
     path = FOLDER / f"{name}.textproto"
     if name not in names():
         path = pathlib.Path(name)
         if not path.is_file():
-            raise ValueError(f"target '{name}' is neither a file nor one of {', '.join([*names(), LOCAL, CPU])}")
+            raise TargetError(f"target '{name}' is neither a file nor one of {', '.join([*names(), LOCAL, CPU])}")
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"target '{name}' cannot be read: {error}") from None
+        raise TargetError(f"target '{name}' cannot be read: {error}") from None
     if "gpu_device_info" not in text:
-        raise ValueError(f"target '{name}' is no GpuTargetConfigProto in text form: it has no gpu_device_info")
+        raise TargetError(f"target '{name}' is no GpuTargetConfigProto in text form: it has no gpu_device_info")
     return Target(name, text)

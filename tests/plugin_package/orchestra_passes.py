@@ -8,7 +8,7 @@ import typing
 from jaxlib.mlir import ir
 
 from hloverlap.passes.base import Pass, option
-from hloverlap.passes.context import PassError
+from hloverlap.passes.errors import PassError
 
 
 def _name(function):

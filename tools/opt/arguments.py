@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from hloverlap.passes.errors import did_you_mean
+from hloverlap.passes.errors import HloverlapError, did_you_mean
 
 Kind = Literal["switch", "text", "bool", "number", "way"]  # a way may be left out: then it is the first choice
 
 
-class UsageError(Exception):
+class UsageError(HloverlapError):
     """A mistake on the command line; the text is one sentence."""
 
 

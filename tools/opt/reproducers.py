@@ -6,8 +6,7 @@ import sys
 
 from jaxlib.mlir import ir
 
-from hloverlap.passes.context import PassError
-from hloverlap.passes.errors import PassFailedError
+from hloverlap.passes.errors import PassError, PassFailedError
 from hloverlap.pipeline.execution.resolution import Nest
 from hloverlap.pipeline.formats import reading
 from hloverlap.pipeline.formats.errors import ReadError, WriteError

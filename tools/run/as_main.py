@@ -14,8 +14,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hloverlap.passes.errors import HloverlapError
 
-class NotFoundError(Exception):
+
+class NotFoundError(HloverlapError):
     """There is no such program; the text is one sentence."""
 
 

@@ -13,11 +13,13 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from hloverlap.passes.errors import HloverlapError
+
 _WAIT = 0.05  # seconds between two looks at the processes
 _SELF = "HLOVERLAP_PROCESS"  # which process this is, for `join`
 
 
-class LaunchError(Exception):
+class LaunchError(HloverlapError):
     """A process failed or took too long; the text is one sentence."""
 
 

@@ -11,7 +11,7 @@ from hloverlap.passes.context import Remark
 from hloverlap.passes.machine.topology import Topology
 from hloverlap.passes.mlir.dialects import make_context
 from hloverlap.passes.mlir.modules import bytecode
-from hloverlap.pipeline import PassFailedError, PipelineError, PipelineTextError, ReadError, run
+from hloverlap.pipeline import PassFailedError, PipelineTextError, ReadError, TopologyError, run
 
 
 def test_a_module_is_copied_never_changed(two_functions):
@@ -93,7 +93,7 @@ def test_a_topology_must_have_the_size_of_the_module(attributes, count):
         run(program, "cse", topology=topology)
     if count:
         with pytest.raises(
-            PipelineError, match=f"the topology has {count + 1} partitions but the module is for {count}"
+            TopologyError, match=f"the topology has {count + 1} partitions but the module is for {count}"
         ):
             run(program, "cse", topology=f"1x{count + 1}")
 

@@ -46,7 +46,7 @@ def arguments(mesh):
 def test_the_rewritten_module_computes_the_same_bits(mesh):
     f = jax.jit(neighbours(mesh))
     blocks, scale = arguments(mesh)
-    rewritten = compile(f.lower(blocks, scale), GROUPS, TWO_HOSTS)
+    rewritten = compile(f.lower(blocks, scale), GROUPS, topology=TWO_HOSTS)
     assert isinstance(rewritten, Rewritten)
     assert rewritten.result.changed
     assert "_collectives_group" in rewritten.compiled.as_text() or "_collectives_group" in str(rewritten.result.module)
@@ -60,7 +60,7 @@ def test_a_later_call_of_jit_runs_the_original(mesh):
     f = jax.jit(neighbours(mesh))
     lowered = f.lower(*arguments(mesh))
     before = lowered.as_text()
-    compile(lowered, GROUPS, TWO_HOSTS)
+    compile(lowered, GROUPS, topology=TWO_HOSTS)
     f(*arguments(mesh))
     assert lowered.as_text() == before == f.lower(*arguments(mesh)).as_text()
     assert "_collectives_group" not in before
@@ -70,7 +70,7 @@ def test_donated_arguments_are_donated(mesh):
     f = jax.jit(neighbours(mesh), donate_argnums=0)
     blocks, scale = arguments(mesh)
     wanted = jax.jit(neighbours(mesh))(blocks, scale)
-    got = compile(f.lower(blocks, scale), GROUPS, TWO_HOSTS)(blocks, scale)
+    got = compile(f.lower(blocks, scale), GROUPS, topology=TWO_HOSTS)(blocks, scale)
     assert np.asarray(got["sum"]).tobytes() == np.asarray(wanted["sum"]).tobytes()
     assert blocks["b"].is_deleted()
 
@@ -135,7 +135,7 @@ def test_what_is_only_returned_arrives_in_calls_that_xla_runs_in_a_row(mesh, dty
         out_specs=PartitionSpec("x"),
     )
     f = jax.jit(send)
-    rewritten = compile(f.lower(*blocks), "merge-cross-host-transfers", TWO_HOSTS)
+    rewritten = compile(f.lower(*blocks), "merge-cross-host-transfers", topology=TWO_HOSTS)
     entry = entry_of(rewritten.compiled)
     assert entry.count(" collective-permute(") == 1
     assert entry.count(" call(") == 3
@@ -165,7 +165,7 @@ def test_what_xla_divides_along_other_axes_is_not_gathered_to_be_sent():
         axis_names={"x"},
     )
     lowered = jax.jit(send).lower(*blocks)
-    rewritten = compile(lowered, "merge-cross-host-transfers", Topology.parse("4x2"))
+    rewritten = compile(lowered, "merge-cross-host-transfers", topology=Topology.parse("4x2"))
     plain = lowered.compile()
     assert {remark.code for remark in rewritten.result.remarks} == {"MCT016"}
     assert rewritten.compiled.as_text().count(" all-gather(") == plain.as_text().count(" all-gather(")

@@ -16,7 +16,8 @@ from jaxlib.mlir import ir
 
 from hloverlap import pipeline
 from hloverlap.passes.base import Pass
-from hloverlap.passes.context import Context, PassError
+from hloverlap.passes.context import Context
+from hloverlap.passes.errors import PassError
 from hloverlap.passes.mlir.symbols import Symbols
 from hloverlap.pipeline import Entry, PipelineWarning, jax_internals
 from hloverlap.pipeline.jax_jit.compilation import Compilation

@@ -1,0 +1,33 @@
+# The public names of hloverlap, one a line, with the module that each lives in.
+
+from hloverlap.passes.analysis.cost import Target as Target
+from hloverlap.passes.base import Pass as Pass
+from hloverlap.passes.base import option as option
+from hloverlap.passes.context import Context as Context
+from hloverlap.passes.context import Remark as Remark
+from hloverlap.passes.errors import HloverlapError as HloverlapError
+from hloverlap.passes.errors import PassError as PassError
+from hloverlap.passes.errors import PassFailedError as PassFailedError
+from hloverlap.passes.errors import PipelineError as PipelineError
+from hloverlap.passes.errors import PipelineTextError as PipelineTextError
+from hloverlap.passes.errors import TargetError as TargetError
+from hloverlap.passes.errors import TopologyError as TopologyError
+from hloverlap.passes.machine.topology import Topology as Topology
+from hloverlap.pipeline.audit import UnavailableError as UnavailableError
+from hloverlap.pipeline.execution.running import Result as Result
+from hloverlap.pipeline.execution.running import run as run
+from hloverlap.pipeline.formats.errors import ReadError as ReadError
+from hloverlap.pipeline.formats.errors import WriteError as WriteError
+from hloverlap.pipeline.jax_jit.compilation import PipelineWarning as PipelineWarning
+from hloverlap.pipeline.jax_jit.compiling import Rewritten as Rewritten
+from hloverlap.pipeline.jax_jit.compiling import compile as compile
+from hloverlap.pipeline.jax_jit.interface import enabled as enabled
+from hloverlap.pipeline.jax_jit.interface import install as install
+from hloverlap.pipeline.jax_jit.interface import jit as jit
+from hloverlap.pipeline.jax_jit.interface import uninstall as uninstall
+from hloverlap.pipeline.jax_jit.records import Entry as Entry
+from hloverlap.pipeline.jax_jit.records import PartitionerPermutes as PartitionerPermutes
+from hloverlap.pipeline.jax_jit.records import Record as Record
+from hloverlap.pipeline.jax_jit.records import clear_records as clear_records
+from hloverlap.pipeline.jax_jit.records import records as records
+from hloverlap.pipeline.transfers.device_put import device_put as device_put
