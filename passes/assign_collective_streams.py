@@ -62,6 +62,17 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "3", comb
         "num-alone": "collectives that nothing can overlap",
         "num-specialized": "functions copied because their calls need different streams",
     }
+    remarks: ClassVar[dict[str, str]] = {
+        "ACS001": "put it on a stream of its own",
+        "ACS002": "left it as it is: there is nothing that it could be in flight with",
+        "ACS003": "left it to XLA, which joins it with others of the same pairs",
+        "ACS004": "kept the user's stream annotation",
+        "ACS005": "left it as it is: a group takes no annotation",
+        "ACS007": "left it as it is: too many paths lead to its function",
+        "ACS008": "left it as it is: it is too small for a stream to pay on the target",
+        "ACS009": "asked for copies from device to device",
+        "ACS010": "left it on XLA's stream: what it could be in flight with uses the same links",
+    }
 
     max_streams: int = option(4, "most streams to use at once")
     first_stream: int = option(3, "number of the first stream; XLA itself uses 0 to 2")

@@ -77,17 +77,25 @@ class Option:
 
 @dataclasses.dataclass(frozen=True)
 class Pass:
-    """Base of every pass. `run` must keep the rules in the README: deterministic, idempotent, never worse.
-
-    name: as written in a pipeline. summary: one sentence. example: IR before and after, for people.
-    statistics: name -> what it counts. anchor: name of the op it runs on.
-    """
+    """Base of every pass. `run` must keep the rules in the README: deterministic, idempotent, never worse."""
 
     name: ClassVar[str]
+    """As written in a pipeline."""
+
     summary: ClassVar[str]
+    """One sentence."""
+
     example: ClassVar[str] = ""
+    """IR before and after, for people."""
+
     statistics: ClassVar[Mapping[str, str]] = {}
+    """The name of each statistic, and what it counts."""
+
+    remarks: ClassVar[Mapping[str, str]] = {}
+    """The code of each remark that it can make, and what that says. A pass that declares some makes no others."""
+
     anchor: ClassVar[str] = "builtin.module"
+    """The name of the op that it runs on."""
 
     def run(self, op: ir.Operation, context: Context) -> None:
         """Rewrites `op` in place. Raises PassError where the request cannot be met."""

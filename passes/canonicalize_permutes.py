@@ -36,6 +36,13 @@ after:  %a = "stablehlo.collective_permute"(%x) <{… [[0, 1], [1, 0]] …}>
         "num-identity": "permutes removed because every device sends to itself",
         "num-shared": "permutes removed because an equal one of the same value is there",
     }
+    remarks: ClassVar[dict[str, str]] = {
+        "CPE001": "put its source-target pairs in ascending order",
+        "CPE002": "removed it: every device sends its value to itself",
+        "CPE003": "removed it: an equal one of the same value is there before it",
+        "CPE004": "kept it, though it sends nothing: devices that it does not name get zeros",
+        "CPE005": "kept it, though it sends nothing: it carries an attribute of somebody else's",
+    }
 
     def run(self, op: ir.Operation, context: Context) -> None:
         effects = Effects(Symbols(op))

@@ -36,6 +36,13 @@ after:  %b = "stablehlo.collective_permute"(%x) <{… [[0, 2], [1, 3]] …}>"""
         "num-composed": "permutes that take their data from where another one took it",
         "num-removed": "permutes that are gone because nothing needs them any more",
     }
+    remarks: ClassVar[dict[str, str]] = {
+        "CMP001": "made one permute of it and the one whose result it sent on",
+        "CMP002": "not composed: what the first brings is used elsewhere too",
+        "CMP003": "not composed: a barrier, a side effect or the edge of a region is in between",
+        "CMP004": "not composed: one is among partitions, the other among replicas",
+        "CMP005": "not composed: one of them carries an attribute of somebody else's",
+    }
 
     def run(self, op: ir.Operation, context: Context) -> None:
         for segment in segments_with_permutes(Symbols(op), at_least=1):

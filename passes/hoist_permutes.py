@@ -55,6 +55,14 @@ after:  %b = stablehlo.slice %x [0:1, 0:128]
         "num-bytes": "bytes that a device sends less",
         "num-declined": "permutes whose data is made smaller after them, but that were left as they are",
     }
+    remarks: ClassVar[dict[str, str]] = {
+        "HSP001": "sends less: what keeps only part of the data is done before it",
+        "HSP002": "not hoisted: its result is used in more than one place",
+        "HSP003": "not hoisted: a barrier, a side effect or the edge of a region is in between",
+        "HSP004": "not hoisted: XLA would join two converts, which can change the payload of a NaN",
+        "HSP005": "not hoisted: it, or the op after it, carries an attribute of somebody else's",
+        "HSP006": "not hoisted: the convert is not to be moved, or not every device can be sent its type",
+    }
 
     converts: bool = option(True, "whether to do converts before the permute, too")
 

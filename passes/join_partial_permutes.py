@@ -52,6 +52,14 @@ after:  %c = stablehlo.select %from_1, %y, %x
         "num-joined": "permutes that are now part of another one",
         "num-declined": "partial permutes that were left as they are",
     }
+    remarks: ClassVar[dict[str, str]] = {
+        "JPP001": "joined it with others, between other devices, into one permute",
+        "JPP002": "not joined: none that is ready with it has its type and other sources and targets",
+        "JPP003": "not joined: it carries an attribute of somebody else's",
+        "JPP004": "not joined: no select of its type is known to keep every bit",
+        "JPP005": "not joined: a device cannot tell here which id it has",
+        "JPP006": "not joined: the estimate says that it would take longer",
+    }
 
     def run(self, op: ir.Operation, context: Context) -> None:
         symbols = Symbols(op)

@@ -46,6 +46,10 @@ before: %x1 = "stablehlo.collective_permute"(%x0) …
         %y1 = stablehlo.dot_general %x1, %w …
 after:  the same, and --xla_gpu_dot_merger_threshold_mb=0"""
     statistics: ClassVar[dict[str, str]] = {"num-kept-apart": "matmuls that XLA would have merged with a later one"}
+    remarks: ClassVar[dict[str, str]] = {
+        "KDA001": "kept it from being merged with a later matmul",
+        "KDA002": "left it to be merged with later ones, since other matmuls gain by that",
+    }
 
     def run(self, op: ir.Operation, context: Context) -> None:
         symbols = Symbols(op)

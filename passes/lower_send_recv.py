@@ -59,6 +59,15 @@ after:  %y = "stablehlo.collective_permute"(%x) <{… source_target_pairs = dens
         "num-lowered": "sends and recvs that are now a permute",
         "num-declined": "sends, and recvs of no send, that were left as they are",
     }
+    remarks: ClassVar[dict[str, str]] = {
+        "LSR001": "made a permute of a send and a recv of the same data",
+        "LSR002": "kept it: the token of the send goes elsewhere than to the recv of the same data",
+        "LSR003": "kept it: the two are not the ends of one transfer of one array between devices",
+        "LSR004": "kept it: another op has to be before the send or after the recv",
+        "LSR005": "kept it: an op with an order of its own stands between the two",
+        "LSR006": "kept it: it is part of a group, which is one launch already",
+        "LSR007": "kept it: one of the two carries an attribute of somebody else's",
+    }
 
     def run(self, op: ir.Operation, context: Context) -> None:
         symbols = Symbols(op)

@@ -66,6 +66,25 @@ after:  %0:2 = call @collectives_group(%x, %y) {mhlo.frontend_attributes =
         "num-merged": "permutes that are now part of another transfer",
         "num-declined": "permutes that cross hosts and were left as they are",
     }
+    remarks: ClassVar[dict[str, str]] = {
+        "MCT000": "merged nothing: without a topology no permute is known to cross hosts",
+        "MCT001": "merged it with others into one transfer",
+        "MCT002": "not merged: it carries a stream annotation of the user's",
+        "MCT003": "not merged: its size is not known when compiling",
+        "MCT004": "not merged: no other one stands beside it that it could be merged with",
+        "MCT005": "not merged: none that it could be merged with is ready with it, or each waits for the other",
+        "MCT006": "not merged: it would make a cycle with what was merged before",
+        "MCT007": "not merged: elements of its type cannot be packed bit for bit",
+        "MCT008": "not merged: the transfer would be larger than max-bytes",
+        "MCT009": "not merged: XLA joins those with the same pairs by itself",
+        "MCT010": "not merged: a group is no single launch here, or nothing runs beside it",
+        "MCT011": "not merged: the estimate says that it would take longer",
+        "MCT012": "not merged: its block has too many kinds of permutes",
+        "MCT013": "not merged: in a group, a device that receives nothing would not get zeros",
+        "MCT014": "not merged: inside a host, packing several types takes longer than it saves",
+        "MCT015": "made a group that this version of XLA will take apart again",
+        "MCT016": "not merged: packed flat it could not stay divided along the other axes of its mesh",
+    }
 
     strategy: Literal["group", "concat", "auto"] = option("auto", "how to merge")
     scope: Literal["cross-host", "all", "auto"] = option(

@@ -41,6 +41,14 @@ after:  %b = "stablehlo.collective_permute"(%x) <{… [[0, 1], [2, 3]] …}>
         "num-split": "permutes that are now two",
         "num-declined": "permutes with both kinds of pairs that were left as they are",
     }
+    remarks: ClassVar[dict[str, str]] = {
+        "SPH000": "split nothing: without a topology no permute is known to cross hosts",
+        "SPH001": "split it into the pairs inside hosts and those between them",
+        "SPH002": "not split: a device sends fewer bytes than min-bytes",
+        "SPH003": "not split: it carries an attribute of somebody else's",
+        "SPH004": "not split: no select of its type is known to keep every bit",
+        "SPH005": "not split: a device cannot tell here which id it has",
+    }
 
     min_bytes: int = option(0, "fewest bytes that a device sends in a permute worth splitting")
 

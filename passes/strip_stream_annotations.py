@@ -23,6 +23,9 @@ before: "stablehlo.collective_permute"(%x) … {mhlo.frontend_attributes =
             {_xla_stream_annotation = "3", combiner_key = "hloverlap.0", theirs = "kept"}}
 after:  "stablehlo.collective_permute"(%x) … {mhlo.frontend_attributes = {theirs = "kept"}}"""
     statistics: ClassVar[dict[str, str]] = {"num-stripped": "annotations removed"}
+    remarks: ClassVar[dict[str, str]] = {
+        "SSA001": "removed a stream annotation that assign-collective-streams had added",
+    }
 
     def run(self, op: ir.Operation, context: Context) -> None:
         for collective in stream_annotations.own_ops(op):

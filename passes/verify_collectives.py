@@ -28,6 +28,20 @@ says:   error: VCL001: The stream annotation 'fast' is no decimal number: XLA ab
         "num-errors": "what XLA refuses or aborts on",
         "num-warnings": "what can go wrong at run time",
     }
+    remarks: ClassVar[dict[str, str]] = {
+        "VCL001": "its stream annotation is no decimal number: XLA aborts",
+        "VCL002": "its stream annotation is negative, or a stream that nobody else uses",
+        "VCL003": "a stream annotation on a call of what holds a collective does not compile",
+        "VCL004": "a stream annotation on a group, or in one, does not compile",
+        "VCL005": "its pairs name a device that is not there, or one twice",
+        "VCL006": "it sends nothing: every device named sends to itself",
+        "VCL007": "its pairs are a ring of fewer devices than there are",
+        "VCL008": "its pairs are several cycles, of which XLA may close only the last",
+        "VCL009": "XLA joins it with another one, and aborts on their annotations",
+        "VCL010": "XLA joins it with another one, and makes it synchronous",
+        "VCL011": "it can be in flight with another one on another stream, between the same devices",
+        "VCL012": "devices can take different ways, on which there are not the same collectives",
+    }
 
     def run(self, op: ir.Operation, context: Context) -> None:
         symbols = Symbols(op)

@@ -123,8 +123,11 @@ class _Runner:
 
     def apply(self, step: Pass, op: ir.Operation) -> None:
         """One Python pass on one operation."""
+        before = len(self.context.remarks)
         try:
             step.run(op, self.context)
+            undeclared = {remark.code for remark in self.context.remarks[before:]} - step.remarks.keys()
+            assert not (step.remarks and undeclared), f"it does not declare {sorted(undeclared)} among its remarks"
         except PassError as error:
             raise PassFailedError(f"{step.name}: {error}", pass_name=step.name) from error
         except ir.MLIRError as error:

@@ -60,6 +60,7 @@ def _sections(found: type[Pass]) -> list[tuple[str, list[tuple[str, str]]]]:
         for option in found.options()
     ]
     sections = [("options", options), ("statistics", list(found.statistics.items()))]
+    sections.append(("remarks", list(found.remarks.items())))
     return [(title, rows) for title, rows in sections if rows]
 
 

@@ -3,6 +3,7 @@
 import pytest
 from jaxlib.mlir import ir
 
+from hloverlap.passes.base import Pass
 from hloverlap.passes.context import Context
 from hloverlap.passes.errors import PassFailedError
 from hloverlap.passes.mlir.dialects import make_context
@@ -77,6 +78,25 @@ def test_an_error_below_an_anchor_comes_up(orchestra, two_functions):
     nested = f"module {{ module @inner {{ {two_functions} }} module @other {{ func.func @g() {{ return }} }} }}"
     with pytest.raises(PassFailedError, match="refuse: the module has no music in it"):
         run(nested, "builtin.module(builtin.module(builtin.module(refuse)))")
+
+
+@pytest.mark.parametrize("declared", [{}, {"TST002": "said"}, {"TST001": "not said"}], ids=["none", "said", "other"])
+def test_a_pass_that_declares_remarks_makes_no_others(two_functions, declared):
+    class Speaks(Pass):
+        name, summary, remarks = "speaks", "Speaks.", declared
+
+        def run(self, op, context):
+            context.remark("TST002", "said", op)
+
+    mlir = make_context()
+    module = ir.Module.parse(two_functions, mlir)
+    steps, context = resolution.resolve(Speaks(), mlir), Context()
+    if "TST001" not in declared:
+        manager.run(steps, module.operation, context, Instrumentation())
+        assert len(context.remarks) == 1
+        return
+    with pytest.raises(PassFailedError, match="does not declare \\['TST002'\\] among its remarks"):
+        manager.run(steps, module.operation, context, Instrumentation())
 
 
 def test_an_interrupt_is_not_swallowed(two_functions):
