@@ -10,7 +10,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 from hloverlap.passes.analysis import stream_annotations
-from hloverlap.passes.analysis.collectives import PERMUTE, bits_of, bytes_of, element_of, has_static_shape
+from hloverlap.passes.analysis.collectives import PERMUTE
 from hloverlap.passes.analysis.permutes import segments_with_permutes
 from hloverlap.passes.analysis.segments import Segment
 from hloverlap.passes.base import Pass, option
@@ -18,6 +18,7 @@ from hloverlap.passes.building.device_select import can_be_zero
 from hloverlap.passes.context import Context
 from hloverlap.passes.mlir import frontend_attributes
 from hloverlap.passes.mlir.symbols import Symbols
+from hloverlap.passes.mlir.types import bits_of, bytes_of, element_of, has_static_shape
 from hloverlap.passes.mlir.walk import definition
 
 _CONVERT = "stablehlo.convert"

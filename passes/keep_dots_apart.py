@@ -9,13 +9,14 @@ from typing import ClassVar
 
 from jaxlib.mlir import ir
 
-from hloverlap.passes.analysis.collectives import KINDS, bytes_of, has_static_shape, is_group_call
+from hloverlap.passes.analysis.collectives import KINDS, is_group_call
 from hloverlap.passes.analysis.permutes import grouped_functions
 from hloverlap.passes.analysis.segments import Segment
 from hloverlap.passes.base import Pass
 from hloverlap.passes.context import Context
 from hloverlap.passes.mlir.locations import describe
 from hloverlap.passes.mlir.symbols import Symbols
+from hloverlap.passes.mlir.types import bytes_of, has_static_shape
 from hloverlap.passes.mlir.walk import blocks_with
 
 DOT = "stablehlo.dot_general"

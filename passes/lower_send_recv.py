@@ -9,7 +9,7 @@ from typing import ClassVar
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
-from hloverlap.passes.analysis.collectives import has_static_shape, pairs_of
+from hloverlap.passes.analysis.collectives import pairs_of
 from hloverlap.passes.analysis.effects import Effects
 from hloverlap.passes.analysis.permutes import grouped_functions
 from hloverlap.passes.base import Pass
@@ -17,6 +17,7 @@ from hloverlap.passes.context import Context
 from hloverlap.passes.mlir import frontend_attributes
 from hloverlap.passes.mlir.locations import describe
 from hloverlap.passes.mlir.symbols import Symbols
+from hloverlap.passes.mlir.types import has_static_shape
 from hloverlap.passes.mlir.walk import blocks_with, definition, has_uses
 
 _TOKEN = "stablehlo.create_token"

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 from jaxlib.mlir import ir
 
 from hloverlap.passes.analysis import stream_annotations
-from hloverlap.passes.analysis.collectives import PERMUTE, Collective, has_static_shape
+from hloverlap.passes.analysis.collectives import PERMUTE, Collective
 from hloverlap.passes.analysis.effects import Effects
 from hloverlap.passes.analysis.mesh_axes import MeshAxes
 from hloverlap.passes.analysis.permutes import grouped_functions
@@ -24,6 +24,7 @@ from hloverlap.passes.merging import gain as merging_gain
 from hloverlap.passes.mlir.locations import describe
 from hloverlap.passes.mlir.modules import device_counts
 from hloverlap.passes.mlir.symbols import Symbols
+from hloverlap.passes.mlir.types import has_static_shape
 from hloverlap.passes.mlir.walk import ops_in
 
 # Reasons that say more than what another way of merging finds after them: a cycle, an estimate, a measurement.

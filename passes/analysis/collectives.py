@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from typing import Any, cast
 
 from jaxlib.mlir import ir
@@ -11,6 +10,7 @@ from jaxlib.mlir import ir
 from hloverlap.passes.machine.topology import Pair
 from hloverlap.passes.mlir import frontend_attributes
 from hloverlap.passes.mlir.symbols import CALL
+from hloverlap.passes.mlir.types import bytes_of, element_of
 
 PERMUTE = "stablehlo.collective_permute"
 KINDS = frozenset(
@@ -90,32 +90,3 @@ def mode_of(op: ir.Operation) -> str:
 def is_group_call(op: ir.Operation) -> bool:
     """Whether an op is a call that XLA runs as one group of collectives."""
     return op.name == CALL and frontend_attributes.GROUP in frontend_attributes.read(op)
-
-
-def element_of(shaped: ir.Type) -> ir.Type:
-    """Element type of a tensor; any other type is its own."""
-    return shaped.element_type if isinstance(shaped, ir.ShapedType | ir.RankedTensorType) else shaped
-
-
-def bits_of(element: ir.Type) -> int:
-    """Bits of one element as XLA stores it; 0 for what holds no data, such as a token."""
-    if isinstance(element, ir.ComplexType):
-        return 2 * bits_of(element.element_type)
-    if isinstance(element, ir.IntegerType):
-        return 8 if element.width == 1 else element.width
-    if isinstance(element, ir.FloatType):
-        return int(element.width)
-    return 0
-
-
-def has_static_shape(value_type: ir.Type) -> bool:
-    """Whether the size is known when compiling."""
-    return isinstance(value_type, ir.RankedTensorType) and value_type.has_static_shape
-
-
-def bytes_of(value_type: ir.Type) -> int:
-    """Bytes of a tensor, rounded up; 0 where the shape is dynamic or the type holds no data."""
-    if not has_static_shape(value_type):
-        return 0
-    shaped = ir.RankedTensorType(value_type)
-    return (math.prod(shaped.shape) * bits_of(shaped.element_type) + 7) // 8

@@ -7,7 +7,15 @@ from collections.abc import Collection
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
-from hloverlap.passes.analysis.collectives import bits_of, element_of, has_static_shape
+from hloverlap.passes.mlir.types import (
+    bits_of,
+    bits_type,
+    element_of,
+    has_static_shape,
+    is_widened,
+    with_element,
+    zeros,
+)
 
 
 def can_select(value_type: ir.Type) -> bool:
@@ -45,7 +53,7 @@ def is_one_of(ids: Collection[int], mode: str, count: int) -> ir.Value:
 def select(condition: ir.Value, on_true: ir.Value, on_false: ir.Value) -> ir.Value:
     """One of two values of one type. Builds at the current insertion point."""
     value_type = on_true.type
-    bits = _bits_type(value_type)
+    bits = _chosen_type(value_type)
     chosen = stablehlo.select(condition, _as(bits, on_true), _as(bits, on_false))
     return _as(value_type, chosen)
 
@@ -53,34 +61,17 @@ def select(condition: ir.Value, on_true: ir.Value, on_false: ir.Value) -> ir.Val
 def select_or_zeros(condition: ir.Value, on_true: ir.Value) -> ir.Value:
     """The value, or all bits 0. Builds at the current insertion point."""
     value_type = on_true.type
-    bits = _bits_type(value_type)
-    chosen = stablehlo.select(condition, _as(bits, on_true), _zeros(bits))
+    bits = _chosen_type(value_type)
+    chosen = stablehlo.select(condition, _as(bits, on_true), zeros(bits))
     return _as(value_type, chosen)
 
 
-def _bits_type(value_type: ir.Type) -> ir.Type:
-    """The type in which a select cannot change a bit: XLA may compute with floats under 32 bits in a wider type, which
-    would change the payload of a NaN."""
+def _chosen_type(value_type: ir.Type) -> ir.Type:
+    """In what a select cannot change a bit."""
     element = element_of(value_type)
-    if isinstance(element, ir.FloatType) and bits_of(element) < 32:
-        return ir.RankedTensorType.get(
-            ir.RankedTensorType(value_type).shape, ir.IntegerType.get_unsigned(bits_of(element), value_type.context)
-        )
-    return value_type
+    return with_element(value_type, bits_type(element)) if is_widened(element) else value_type
 
 
 def _as(wanted: ir.Type, value: ir.Value) -> ir.Value:
     same: ir.Value = value if value.type == wanted else stablehlo.bitcast_convert(wanted, value)
     return same
-
-
-def _zeros(value_type: ir.Type) -> ir.Value:
-    element = ir.RankedTensorType(value_type).element_type
-    zeros: ir.Value
-    if isinstance(element, ir.ComplexType):
-        part = _zeros(ir.RankedTensorType.get(ir.RankedTensorType(value_type).shape, element.element_type))
-        zeros = stablehlo.complex(part, part)
-    else:
-        zero = ir.FloatAttr.get(element, 0.0) if isinstance(element, ir.FloatType) else ir.IntegerAttr.get(element, 0)
-        zeros = stablehlo.constant(ir.DenseElementsAttr.get_splat(value_type, zero))
-    return zeros

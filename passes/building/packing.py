@@ -10,8 +10,8 @@ from typing import NamedTuple
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
-from hloverlap.passes.analysis.collectives import bits_of, element_of, has_static_shape
 from hloverlap.passes.building.bit_planes import from_words, joined, sliced, to_words
+from hloverlap.passes.mlir.types import bits_of, bits_type, element_of, has_static_shape, is_widened, with_element
 
 _SMALLEST = 8
 
@@ -107,11 +107,10 @@ def _runs(part_types: Sequence[ir.RankedTensorType]) -> dict[ir.Type, list[int]]
 
 def _stored(element: ir.Type) -> ir.Type:
     """What an element is in a run: itself where XLA moves it as it is, else an unsigned integer of its width, of a
-    byte at least. XLA:CPU joins bf16 (jaxlib 0.10.2) and floats of a byte as wider ones, which changes some NaNs."""
-    plain = isinstance(element, ir.F16Type | ir.F32Type | ir.F64Type) or (
-        isinstance(element, ir.IntegerType) and element.width >= _SMALLEST
-    )
-    return element if plain else ir.IntegerType.get_unsigned(max(_SMALLEST, bits_of(element)))
+    byte at least."""
+    if is_widened(element) or (isinstance(element, ir.IntegerType) and element.width < _SMALLEST):
+        return ir.IntegerType.get_unsigned(max(_SMALLEST, bits_of(element)), element.context)
+    return element
 
 
 def _part_types(value_type: ir.Type) -> list[ir.RankedTensorType]:
@@ -139,13 +138,13 @@ def _size(part_type: ir.RankedTensorType) -> int:
 def _to_bytes(part: ir.Value) -> ir.Value:
     """As it is stored."""
     if (narrow := _narrow(part.type)) is not None:
-        return stablehlo.convert(_with_element(part.type, _stored(element_of(part.type))), _bitcast(part, narrow))
-    return _bitcast(part, _with_element(part.type, _stored(element_of(part.type))))
+        return stablehlo.convert(with_element(part.type, _stored(element_of(part.type))), _bitcast(part, narrow))
+    return _bitcast(part, with_element(part.type, _stored(element_of(part.type))))
 
 
 def _shaped(piece: ir.Value, part_type: ir.Type) -> ir.Value:
     """The opposite, of a flat piece."""
-    shaped = _with_element(part_type, _stored(element_of(part_type)))
+    shaped = with_element(part_type, _stored(element_of(part_type)))
     if piece.type != shaped:
         piece = stablehlo.reshape(shaped, piece)
     if (narrow := _narrow(part_type)) is not None:
@@ -160,7 +159,7 @@ def _narrow(part_type: ir.Type) -> ir.Type | None:
         return part_type
     if bits_of(element) >= _SMALLEST:
         return None
-    return _with_element(part_type, ir.IntegerType.get_unsigned(bits_of(element)))
+    return with_element(part_type, bits_type(element))
 
 
 def _to_units(run: Sequence[ir.Value], unit: ir.Type) -> ir.Value:
@@ -169,7 +168,7 @@ def _to_units(run: Sequence[ir.Value], unit: ir.Type) -> ir.Value:
     stored = element_of(run[0].type)
     if bits_of(stored) == bits_of(unit):
         return _as(joined(run), unit)
-    plain = ir.IntegerType.get_unsigned(bits_of(stored))
+    plain = bits_type(stored)
     return to_words([_as(value, plain) for value in run], unit)
 
 
@@ -177,7 +176,7 @@ def _from_units(units: ir.Value, stored: ir.Type, start: int, size: int) -> ir.V
     """The opposite, of `size` elements from `start` on."""
     if bits_of(stored) == bits_of(element_of(units.type)):
         return _as(sliced(units, start, size), stored)
-    return _as(from_words(units, ir.IntegerType.get_unsigned(bits_of(stored)), start, size), stored)
+    return _as(from_words(units, bits_type(stored), start, size), stored)
 
 
 def _flat(value: ir.Value) -> ir.Value:
@@ -189,11 +188,7 @@ def _flat(value: ir.Value) -> ir.Value:
 
 def _as(value: ir.Value, element: ir.Type) -> ir.Value:
     """The same bits as elements of the same width."""
-    return _bitcast(value, _with_element(value.type, element))
-
-
-def _with_element(part_type: ir.Type, element: ir.Type) -> ir.RankedTensorType:
-    return ir.RankedTensorType.get(ir.RankedTensorType(part_type).shape, element)
+    return _bitcast(value, with_element(value.type, element))
 
 
 def _bitcast(value: ir.Value, target: ir.Type) -> ir.Value:

@@ -10,9 +10,9 @@ from jaxlib.mlir.dialects import stablehlo
 
 from hloverlap.passes.errors import HloverlapError
 from hloverlap.passes.mlir import modules
+from hloverlap.passes.mlir.dtypes import dtype_of
 from hloverlap.passes.mlir.elision import describe_elided
 from hloverlap.passes.mlir.walk import ops_in, terminator
-from hloverlap.pipeline.equivalence import inputs
 
 if TYPE_CHECKING:
     import numpy as np
@@ -119,7 +119,7 @@ def _parameter(type_: ir.Type, position: int, same_on_replicas: bool) -> Paramet
     if not type_.has_static_shape:
         raise NotRunnableError(f"argument {position} of main is a {type_}: refine its shape first")
     try:
-        dtype = inputs.dtype_of(str(type_.element_type))
+        dtype = dtype_of(str(type_.element_type))
     except ValueError as error:
         raise NotRunnableError(f"argument {position} of main is a {type_}: {error}") from None
     return Parameter(tuple(type_.shape), dtype, same_on_replicas)

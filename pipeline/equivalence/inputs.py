@@ -11,10 +11,11 @@ Three kinds, because no one kind shows every mistake:
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+
+from hloverlap.passes.mlir.dtypes import bits_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,32 +24,6 @@ if TYPE_CHECKING:
 
 Kind = Literal["ordinary", "positive", "special"]
 KINDS: tuple[Kind, ...] = ("ordinary", "positive", "special")
-
-
-def dtype_of(element_type: str) -> np.dtype[Any]:
-    """The NumPy dtype of an MLIR element type, such as ``f8E4M3FN``, ``ui4`` or ``complex<f32>``.
-
-    Raises ValueError for one that NumPy cannot hold.
-    """
-    import ml_dtypes
-
-    if element_type == "i1":
-        return np.dtype(bool)
-    if match := re.fullmatch(r"complex<f(32|64)>", element_type):
-        return np.dtype(f"complex{2 * int(match[1])}")
-    name = element_type.lower()
-    name = re.sub(r"^s?i(?=\d)", "int", re.sub(r"^ui(?=\d)", "uint", name))
-    name = re.sub(r"^f(\d+)", r"float\1", re.sub(r"^f(\d)(e)", r"float\1_\2", name)).replace("bf16", "bfloat16")
-    found: type[np.generic] | None = getattr(ml_dtypes, name, None) or getattr(np, name, None)
-    if found is None:
-        raise ValueError(f"no array can hold elements of type {element_type}")
-    return np.dtype(found)
-
-
-def bits_of(dtype: np.dtype[Any]) -> int:
-    """How many bits of each stored element mean something: 4 for int4, which is stored in a byte."""
-    match = re.search(r"(?:int|float)(\d)(?:_|$)", dtype.name)
-    return int(match[1]) if match else 8 * dtype.itemsize
 
 
 def bit_patterns(array: Array) -> Array:

@@ -15,21 +15,14 @@ from collections import Counter
 
 from jaxlib.mlir import ir
 
+from hloverlap.passes.analysis.collectives import KINDS, PERMUTE, pairs_of
 from hloverlap.passes.analysis.effects import Effects
 from hloverlap.passes.mlir.symbols import Symbols
+from hloverlap.passes.mlir.types import bits_of
 
 Key = tuple[str, str, str]  # place, kind, devices
 _Origin = dict[ir.Value, ir.Value]
 _Seen = dict[tuple[ir.Value, str], ir.Value]
-
-_PERMUTE = "stablehlo.collective_permute"
-_GROUPED = (
-    "stablehlo.all_gather",
-    "stablehlo.all_reduce",
-    "stablehlo.all_to_all",
-    "stablehlo.collective_broadcast",
-    "stablehlo.reduce_scatter",
-)
 
 _MOST_VISITS = 2_000_000  # ops; a function counts as often as it is called
 
@@ -108,14 +101,14 @@ class _Reader:
     def _op(self, op: ir.Operation, place: str, origin: _Origin, seen: _Seen) -> None:
         here = f"{place} after {self._stretch[place]} ordered ops" if self._stretch[place] else place
         callee = self._symbols.callee(op)
-        if op.name == _PERMUTE:
+        if op.name == PERMUTE:
             value = origin.get(op.operands[0], op.operands[0])
             if pairs := _pairs(op):
                 self._add((here, op.name, pairs), _bytes(value.type), (value, pairs) not in seen)
                 origin[op.results[0]] = seen.setdefault((value, pairs), op.results[0])
             else:
                 origin[op.results[0]] = value
-        elif op.name in _GROUPED:
+        elif op.name in KINDS:
             groups = str(op.attributes["replica_groups"])
             self._add((here, op.name, groups), sum(_bytes(operand.type) for operand in op.operands), True)
         elif callee is not None:
@@ -140,14 +133,10 @@ class _Reader:
 
 def _pairs(op: ir.Operation) -> str:
     """The pairs that move data, in one order; "" for none."""
-    flat = [int(number) for number in ir.DenseIntElementsAttr(op.attributes["source_target_pairs"])]
-    pairs = sorted((source, target) for source, target in zip(flat[::2], flat[1::2], strict=True) if source != target)
-    return ",".join(f"{source}->{target}" for source, target in pairs)
+    return ",".join(f"{source}->{target}" for source, target in sorted(pairs_of(op)) if source != target)
 
 
 def _bytes(type_: ir.Type) -> int:
     """Bytes of a tensor, where an element that does not fill a byte counts as one: packed transfers give it one."""
     shaped = ir.ShapedType(type_)
-    element = shaped.element_type
-    bits = 2 * ir.ComplexType(element).element_type.width if isinstance(element, ir.ComplexType) else element.width
-    return math.prod(shaped.shape) * max(1, bits // 8)
+    return math.prod(shaped.shape) * max(1, bits_of(shaped.element_type) // 8)

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from jaxlib.mlir import ir
-from jaxlib.mlir.dialects import stablehlo
 from jaxlib.mlir.passmanager import PassManager
 
 from hloverlap.passes.mlir import diagnostics, frontend_attributes
 from hloverlap.passes.mlir.modules import entry_function, keep_arguments, keep_results, signature
 from hloverlap.passes.mlir.symbols import Symbols
+from hloverlap.passes.mlir.types import zeros
 from hloverlap.passes.mlir.walk import FUNCTION, TERMINATORS, has_uses, ops_in
 
 Interesting = Callable[[str], bool]
@@ -121,17 +121,8 @@ def _other_value(op: ir.Operation, type_: ir.Type) -> ir.Value:
             return value
     with ir.InsertionPoint(op):
         if isinstance(type_, ir.RankedTensorType):
-            return _zeros(type_)
+            return zeros(type_)
         return ir.Operation.create("stablehlo.create_token", results=[type_]).results[0]
-
-
-def _zeros(type_: ir.RankedTensorType) -> ir.Value:
-    element = type_.element_type
-    if isinstance(element, ir.ComplexType):
-        part = _zeros(ir.RankedTensorType.get(type_.shape, element.element_type))
-        return stablehlo.complex(part, part)
-    zero = "0.0" if isinstance(element, ir.FloatType) else "false" if str(element) == "i1" else "0"
-    return stablehlo.constant(ir.Attribute.parse(f"dense<{zero}> : {type_}"))
 
 
 def _drop_unused(module: ir.Module, numbers: Sequence[int]) -> None:

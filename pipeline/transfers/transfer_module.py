@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from hloverlap.passes.mlir.dtypes import bits_of, is_float, is_widened
 from hloverlap.pipeline.jax_jit import compiling
 from hloverlap.pipeline.transfers.planning import Lane, Round, Shape
 
@@ -54,7 +55,7 @@ def uncarried(shard: jax.Array, dtype: np.dtype) -> jax.Array:
 def enter(shard: jax.Array) -> jax.Array:
     """A shard as the module takes it."""
     if (bits := bits_of(shard.dtype)) < _BYTE:
-        if jnp.issubdtype(shard.dtype, jnp.floating):
+        if is_float(shard.dtype):
             shard = jax.lax.bitcast_convert_type(shard, jnp.dtype(f"uint{bits}"))
         shard = shard.astype(local_dtype(shard.dtype))
     return shard.reshape(local(shard.shape))
@@ -63,19 +64,10 @@ def enter(shard: jax.Array) -> jax.Array:
 def leave(shard: jax.Array, shape: Shape, dtype: np.dtype) -> jax.Array:
     """The opposite."""
     if (bits := bits_of(dtype)) < _BYTE:
-        if jnp.issubdtype(dtype, jnp.floating):
+        if is_float(dtype):
             return jax.lax.bitcast_convert_type(shard.astype(f"uint{bits}"), dtype).reshape(shape)
         shard = shard.astype(dtype)
     return shard.reshape(shape)
-
-
-def bits_of(dtype: np.dtype) -> int:
-    """Bits of an element; of a bool, the 8 that it takes."""
-    if jnp.issubdtype(dtype, jnp.floating):
-        return int(jnp.finfo(dtype).bits)  # type: ignore[no-untyped-call]
-    if jnp.issubdtype(dtype, jnp.integer):
-        return int(jnp.iinfo(dtype).bits)  # type: ignore[no-untyped-call]
-    return 8 * dtype.itemsize
 
 
 def stacked(shape: Shape, devices: int) -> Shape:
@@ -139,10 +131,8 @@ def _offsets(round: Round, side: str, devices: int) -> jax.Array:
 
 
 def _as_bits(x: jax.Array) -> jax.Array:
-    """Small floats as integers: XLA may hold them in wider ones, which changes NaNs."""
-    if jnp.issubdtype(x.dtype, jnp.floating) and bits_of(x.dtype) < 32:
-        return jax.lax.bitcast_convert_type(x, jnp.dtype(f"uint{bits_of(x.dtype)}"))
-    return x
+    """Floats that XLA may hold in wider ones, as integers."""
+    return jax.lax.bitcast_convert_type(x, jnp.dtype(f"uint{bits_of(x.dtype)}")) if is_widened(x.dtype) else x
 
 
 def _from_bits(x: jax.Array, dtype: np.dtype) -> jax.Array:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import func, stablehlo
 
+from hloverlap.passes.mlir.types import zero_of
 from hloverlap.passes.mlir.walk import free_values
 from hloverlap.pipeline.equivalence.entry import NotRunnableError
 
@@ -100,14 +101,8 @@ def _parts(type_: ir.Type) -> list[ir.Type]:
 
 def zeros(type_: ir.Type) -> Value:
     """The value of this tensor type whose every bit is 0."""
-
-    def of_part(part: ir.Type) -> ir.Attribute:
-        element = ir.RankedTensorType(part).element_type
-        zero = "0.0" if isinstance(element, ir.FloatType) else "false" if str(element) == "i1" else "0"
-        return ir.Attribute.parse(f"dense<{zero}> : {part}")
-
     with type_.context, ir.Location.unknown():
-        return _value([of_part(part) for part in _parts(type_)])
+        return _value([zero_of(part) for part in _parts(type_)])
 
 
 def from_array(array: Array, type_: ir.Type) -> Value:

@@ -9,8 +9,8 @@ import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
+from hloverlap.passes.mlir.dtypes import bits_of, dtype_of, is_float
 from hloverlap.passes.mlir.modules import signature
-from hloverlap.pipeline.equivalence import inputs
 from hloverlap.pipeline.equivalence.entry import Entry, entry_function
 from hloverlap.pipeline.equivalence.interpreter.interpreter import Interpreter, random_arguments
 from hloverlap.pipeline.equivalence.interpreter.op_eval import Evaluator, Value
@@ -44,7 +44,7 @@ class InterpretedProgram:
 
     def _array(self, value: Value, type_: ir.Type) -> Array:
         shaped = ir.RankedTensorType(type_)
-        dtype = inputs.dtype_of(str(shaped.element_type))
+        dtype = dtype_of(str(shaped.element_type))
         if isinstance(value, tuple):
             with type_.context, ir.Location.unknown():
                 part = ir.RankedTensorType.get(shaped.shape, ir.ComplexType(shaped.element_type).element_type)
@@ -55,14 +55,13 @@ class InterpretedProgram:
 
 def _bits(value: ir.Attribute, type_: ir.RankedTensorType, dtype: np.dtype[Any], evaluator: Evaluator) -> Array:
     """The array with the bits of a value. Of floats, the bindings give only some whole; of integers, those of bytes."""
-    is_float = dtype.kind == "f" or "float" in dtype.name
-    width = inputs.bits_of(dtype)
-    signed = not is_float and "uint" not in dtype.name
+    width = bits_of(dtype)
+    signed = not is_float(dtype) and "uint" not in dtype.name
     integer = ir.IntegerType.get_signless if signed else ir.IntegerType.get_unsigned
 
     def build(arguments: Sequence[ir.Value]) -> list[ir.Value]:
         (number,) = arguments
-        if is_float:
+        if is_float(dtype):
             number = stablehlo.bitcast_convert(ir.RankedTensorType.get(type_.shape, integer(width)), number)
         if width < 8:
             number = stablehlo.convert(ir.RankedTensorType.get(type_.shape, integer(8)), number)
@@ -70,6 +69,6 @@ def _bits(value: ir.Attribute, type_: ir.RankedTensorType, dtype: np.dtype[Any],
 
     (numbers,) = evaluator.built(("bits", str(type_)), build, [type_], [value])
     listed = list(ir.DenseIntElementsAttr(numbers))
-    if is_float:
+    if is_float(dtype):
         return np.array(listed, np.dtype(f"uint{8 * dtype.itemsize}")).view(dtype).reshape(type_.shape)
     return np.array(listed, np.int64 if signed else np.uint64).astype(dtype).reshape(type_.shape)

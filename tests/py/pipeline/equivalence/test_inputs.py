@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from hloverlap.pipeline.equivalence.inputs import KINDS, bit_patterns, bits_of, dtype_of, random_array
+from hloverlap.passes.mlir.dtypes import bits_of, dtype_of
+from hloverlap.pipeline.equivalence.inputs import KINDS, bit_patterns, random_array
 
 INTEGERS = ["i1", "i2", "ui2", "i4", "ui4", "i8", "ui8", "i16", "ui16", "i32", "ui32", "i64", "ui64"]
 SMALL_FLOATS = ["f4E2M1FN", "f6E2M3FN", "f6E3M2FN", "f8E3M4", "f8E4M3", "f8E4M3FN", "f8E4M3FNUZ", "f8E4M3B11FNUZ"]
