@@ -17,7 +17,7 @@ from hloverlap.passes.analysis.loops import executions
 from hloverlap.passes.analysis.mesh_axes import MeshAxes
 from hloverlap.passes.base import Pass, option
 from hloverlap.passes.building.specialization import specialize
-from hloverlap.passes.context import Context
+from hloverlap.passes.context import CompileOption, Context
 from hloverlap.passes.errors import PassError
 from hloverlap.passes.mlir.locations import describe
 from hloverlap.passes.mlir.symbols import Symbols
@@ -204,6 +204,14 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "3", comb
 def _is_joined(unit: Unit) -> bool:
     """Whether XLA's combiner would make one launch of the unit's permutes."""
     return len(unit.members) > 1 and not unit.group and unit.user_stream is None
+
+
+def needed_options(module: ir.Operation) -> dict[str, CompileOption]:
+    """Returns XLA's options that the annotations of `module`, whoever made them, need to have an effect."""
+    lanes = place(Symbols(module), AssignCollectiveStreams.max_streams, (), KINDS)
+    if not any(_wants_company(unit) for unit in lanes.units):
+        return {}
+    return {OVERLAP_LIMIT: max(2, _most_in_flight(lanes, _left_to_combiner(lanes)))}
 
 
 def _left_to_combiner(lanes: Lanes) -> frozenset[Unit]:

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import pathlib
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hloverlap.passes.analysis import cost
-from hloverlap.tools.bench.processes.process_group import LaunchError, launch
+from hloverlap.tools import exit_status
+from hloverlap.tools import main as shell
+from hloverlap.tools.exit_status import ExitStatus
+from hloverlap.tools.main import UsageError
+from hloverlap.tools.parser import Parser
 
 _WORKER = "hloverlap.tools.calibrate.worker"
 _SECONDS = 300.0
@@ -21,31 +23,38 @@ _SMALLEST = 0.1  # microseconds: less than this is noise, and 0 is no time
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the command: 0, or 1 where nothing could be measured, or 2 for bad arguments."""
-    parser = argparse.ArgumentParser(
-        prog="hlo-calibrate",
-        description="Measure what transfers between real processes cost here, for hlo-opt --target=FILE.",
-    )
-    parser.add_argument("--processes", type=int, default=2, metavar="N", help="how many, at least 2 (default: 2)")
-    parser.add_argument("--devices", type=int, default=4, metavar="N", help="of each, at least 2 (default: 4)")
-    parser.add_argument("-o", "--output", type=pathlib.Path, metavar="FILE", help="write here (default: stdout)")
-    given = parser.parse_args(argv)
+    """Runs the command and returns its exit status. argv: without the program's name; by default the process's."""
+    return shell.run("hlo-calibrate", _main, argv)
+
+
+def _main(argv: Sequence[str]) -> int:
+    given = _parser().parse_args(argv)
     if given.processes < 2 or given.devices < 2:
-        parser.error("one link is between processes and one within, so both take two: --processes=2 --devices=2")
-    try:
-        text = json.dumps(measure(given.processes, given.devices), indent=1) + "\n"
-        if given.output:
-            given.output.write_text(text, encoding="utf-8")
-        else:
-            sys.stdout.write(text)
-    except (LaunchError, OSError) as error:
-        print(f"hlo-calibrate: error: {error}", file=sys.stderr)
-        return 1
-    return 0
+        raise UsageError("one link is between processes and one within, so both take two: --processes=2 --devices=2")
+    from hloverlap.pipeline.formats import writing
+
+    text = json.dumps(measure(given.processes, given.devices), indent=1) + "\n"
+    writing.write_whole(text.encode(), given.output)
+    return ExitStatus.FINE
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(
+        "hlo-calibrate",
+        "Measures what transfers between real processes cost here, for hlo-opt --target=FILE.",
+        exit_status.help_text(),
+    )
+    add = parser.add_argument
+    add("--processes", type=int, default=2, metavar="N", help="how many, at least 2 [2]")
+    add("--devices", type=int, default=4, metavar="N", help="of each, at least 2 [4]")
+    add("-o", "--output", default="-", metavar="FILE", help="write here, whole or not at all; '-' is stdout [-]")
+    return parser
 
 
 def measure(processes: int, devices: int, seconds: float = _SECONDS) -> dict[str, Any]:
     """The constants of this machine, as `cost.load` reads them. Raises LaunchError."""
+    from hloverlap.tools.bench.processes.process_group import launch
+
     said = launch(_WORKER, None, processes, devices, seconds)
     names = said[0][0]
     return constants({name: max(each[0][name] for each in said) for name in names}, said[0][1])
@@ -57,6 +66,8 @@ def constants(seconds: Mapping[str, float], bytes: Mapping[str, int]) -> dict[st
     A permute that every device sends to itself is all launch. Of one over a link, the small one is launch and latency,
     and what the large one takes besides is bandwidth.
     """
+    from hloverlap.passes.analysis import cost
+
     launch = max(_SMALLEST, 1e6 * seconds["self"])
 
     def link(name: str) -> dict[str, float]:

@@ -8,28 +8,32 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
+
+from hloverlap.tools import exit_status
+from hloverlap.tools import main as shell
+from hloverlap.tools.exit_status import ExitStatus
+from hloverlap.tools.main import UsageError
+from hloverlap.tools.parser import Parser
+from hloverlap.tools.run import as_main
+from hloverlap.tools.run.as_main import NotFoundError
 
 if TYPE_CHECKING:
     from hloverlap.pipeline.jax_jit.import_hook import State
+    from hloverlap.tools.run.as_main import Program
 
-FAILURE = 1
 DEFAULT_PIPELINE = "overlap"
 _DESCRIPTION = """\
 Runs a Python program, unmodified, with its jitted functions rewritten by a pipeline before XLA compiles them.
 At the end a summary on stderr says what became of each function. The program keeps its exit status."""
-_EXAMPLES = """\
+_EPILOG = f"""\
 examples:
   hlo-run train.py --steps=100
   hlo-run --topology=2x4 --functions='train_*' -m package.train --steps=100
-  hlo-run --pass-pipeline='canonicalize-permutes,assign-collective-streams{max-streams=2}' train.py
+  hlo-run --pass-pipeline='canonicalize-permutes,assign-collective-streams{{max-streams=2}}' train.py
 
-exit status: the program's own; 1 if hlo-run itself cannot start it, 2 for a mistake in the arguments"""
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
+{exit_status.help_text()}
+These are hlo-run's, when the program was not started. Once it runs, the exit status is the program's own."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -37,17 +41,39 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Returns an exit status, or raises what the program raises, SystemExit included.
     """
-    given = _parse(sys.argv[1:] if argv is None else argv)
-    # jaxlib must not be loaded in this process before the program does it: see `late`.
-    from hloverlap.pipeline.jax_jit import import_hook
-    from hloverlap.tools.run import as_main
+    started: list[tuple[Program, Sequence[str], State]] = []
 
-    try:
-        program = as_main.module(given.program) if given.module else as_main.script(given.program)
-    except as_main.NotFoundError as error:
-        return _fail(str(error))
+    def start(words: Sequence[str]) -> int:
+        given = _parse(words)
+        started.append((_find(given), given.arguments, _install(given)))
+        return ExitStatus.FINE
+
+    status = shell.run("hlo-run", start, argv)
+    for program, arguments, state in started:  # outside of the shell: its signals and its errors are its own
+        try:
+            program.run(arguments)
+        except NotFoundError as error:
+            atexit.unregister(_finish)
+            return shell.fail("hlo-run", str(error), error, ExitStatus.FAILED)
+        except KeyboardInterrupt:
+            state.interrupted = True
+            raise
+    return status
+
+
+def _find(given: argparse.Namespace) -> Program:
+    """The program, found, and all arguments, right. Raises NotFoundError and UsageError."""
+    program = as_main.module(given.program) if given.module else as_main.script(given.program)
     if refusal := _refusal(given.pass_pipeline, given.topology):
-        return _fail(refusal)
+        raise UsageError(refusal)
+    return program
+
+
+def _install(given: argparse.Namespace) -> State:
+    """Has the pipeline installed as soon as the program imports jax, and the summary written at the end."""
+    # jaxlib must not be loaded in this process before the program does it: see `import_hook`.
+    from hloverlap.pipeline.jax_jit import import_hook
+
     state = import_hook.install_with_jax(
         pipeline=given.pass_pipeline,
         topology=given.topology,
@@ -58,19 +84,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     # At exit: after the program's threads and its own exit functions, whatever ended it.
     output = given.output and os.path.abspath(given.output)
     atexit.register(_finish, given.summary, output, state)
-    try:
-        program.run(given.arguments)
-    except as_main.NotFoundError as error:
-        atexit.unregister(_finish)
-        return _fail(str(error))
-    except KeyboardInterrupt:
-        state.interrupted = True
-        raise
-    return 0
+    return state
 
 
 def _refusal(pipeline: str, topology: str | None) -> str:
-    """What hlo-opt has against the pipeline or the topology, "" for nothing; asked of a process of its own."""
+    """What there is against the pipeline or the topology, "" for nothing."""
     from hloverlap.passes.machine.topology import Topology
 
     try:
@@ -82,10 +100,8 @@ def _refusal(pipeline: str, topology: str | None) -> str:
         return ""
     import subprocess
 
-    start = "import sys; from hloverlap.tools.hlo_opt import main; sys.exit(main())"
-    command = [sys.executable, "-P", "-c", start, f"--pass-pipeline={pipeline}"]
-    tried = subprocess.run(command, input="module {}", capture_output=True, text=True, check=False)
-    return tried.stderr.strip().removeprefix("hlo-opt: error: ") if tried.returncode else ""
+    command = [sys.executable, "-P", "-m", "hloverlap.tools.run.refusal", pipeline]
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
 
 
 def _finish(form: str, path: str | None, state: State) -> None:
@@ -102,13 +118,11 @@ def _finish(form: str, path: str | None, state: State) -> None:
 
 
 def _parse(argv: Sequence[str]) -> argparse.Namespace:
-    parser = _Parser(
+    parser = Parser(
         "hlo-run",
+        _DESCRIPTION,
+        _EPILOG,
         usage="hlo-run [options] SCRIPT [ARGUMENT ...]\n       hlo-run [options] -m MODULE [ARGUMENT ...]",
-        description=_DESCRIPTION,
-        epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     add = parser.add_argument
     add("-m", dest="module", action="store_true", help="the program is a module or package, as for python -m")
@@ -123,13 +137,8 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
     add("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENT", help="all the rest is the program's")
     given = parser.parse_args(list(argv))
     if given.program is None:
-        parser.error("which program? give a script, or -m and a module")
+        raise UsageError("which program? give a script, or -m and a module")
     return given
-
-
-def _fail(message: str) -> int:
-    print(f"hlo-run: error: {message}", file=sys.stderr)
-    return FAILURE
 
 
 if __name__ == "__main__":

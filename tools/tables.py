@@ -16,12 +16,9 @@ class Table:
 
 
 def layout(table: Table, decorated: bool = False) -> str:
-    """The table in aligned columns; drawn with rich where that is wanted and installed."""
+    """The table in aligned columns. decorated: drawn with lines and colours, for a terminal."""
     if decorated:
-        try:
-            return _rich(table)
-        except ImportError:
-            pass
+        return _rich(table)
     widths = _widths(table)
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

@@ -37,20 +37,23 @@ def write_whole(data: bytes, path: str) -> None:
     """Writes a file, or stdout for ``-``; at every moment the file is the old one or the new one.
 
     An existing file keeps its permissions, and a symbolic link its place: what it points to is replaced. Devices and
-    pipes are written directly. Raises WriteError, and leaves nothing behind then.
+    pipes are written directly. Raises WriteError, and leaves nothing behind then; BrokenPipeError, when a pipe's
+    reader is gone, is left to the caller.
     """
     if path == "-":
         return _write_stdout(data)
     try:
-        target = os.path.realpath(path)
-        existing = os.stat(target) if os.path.lexists(target) else None
+        existing = _status(path)
         if existing is not None and not stat.S_ISREG(existing.st_mode):
-            with open(target, "wb") as file:
+            with open(path, "wb") as file:
                 file.write(data)
             return None
+        target = os.path.realpath(path)
         if existing is not None and not os.access(target, os.W_OK):
             raise WriteError(f"{path}: cannot be written: Permission denied")
         _replace(target, data, existing)
+    except BrokenPipeError:
+        raise
     except FileNotFoundError:
         raise WriteError(f"{path}: cannot be written: there is no such folder; make it first") from None
     except IsADirectoryError:
@@ -58,6 +61,14 @@ def write_whole(data: bytes, path: str) -> None:
     except (OSError, ValueError) as error:  # ValueError: a zero byte in the path
         raise WriteError(f"{path}: cannot be written: {getattr(error, 'strerror', None) or error}") from None
     return None
+
+
+def _status(path: str) -> os.stat_result | None:
+    """What is at `path`; None for nothing. /dev/stdout may be a pipe, which has no name that a link could lead to."""
+    try:
+        return os.stat(path)
+    except FileNotFoundError:
+        return None
 
 
 def _replace(target: str, data: bytes, existing: os.stat_result | None) -> None:
@@ -85,9 +96,10 @@ def _write_stdout(data: bytes) -> None:
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        raise
     except OSError as error:
         # Otherwise the interpreter tries again at its end, and complains.
         with contextlib.suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:
             os.dup2(nowhere.fileno(), sys.stdout.fileno())
-        reason = "its reader is gone" if isinstance(error, BrokenPipeError) else error.strerror or error
-        raise WriteError(f"<stdout>: cannot be written: {reason}") from None
+        raise WriteError(f"<stdout>: cannot be written: {error.strerror or error}") from None

@@ -3,54 +3,66 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator
 
-from jaxlib.mlir import ir
-
-from hloverlap.passes.errors import PipelineError
+from hloverlap.passes import assign_collective_streams
+from hloverlap.passes.errors import PipelineTextError
 from hloverlap.passes.mlir.dialects import make_context
 from hloverlap.pipeline import audit, targets
 from hloverlap.pipeline.audit import Audit, Comparison, Setting, Subject
 from hloverlap.pipeline.audit.verdict import Budget
 from hloverlap.pipeline.formats import reading
 from hloverlap.tools.audit import report
-from hloverlap.tools.hlo_audit import OVER_BUDGET, WORSE
+from hloverlap.tools.exit_status import ExitStatus
+from hloverlap.tools.main import UsageError
 
 Options = dict[str, int | bool | str]
 
 
 def run(given: argparse.Namespace) -> int:
-    """Audits and reports; returns the exit status. Raises what reading, passes and audits raise, and ValueError."""
+    """Audits and reports; returns the exit status. Raises what reading, passes and audits raise, and UsageError."""
     if given.after and given.pass_pipeline:
-        raise ValueError("give a second module or --pass-pipeline, not both")
-    budgets = [Budget.parse(text) for text in given.fail_on]
-    setting = Setting(
-        target=targets.load(given.target),
-        topology=given.topology,
-        time_limit=given.time_limit,
-        use_cache=not given.no_cache,
-        progress=_progress if sys.stderr.isatty() else None,
-    )
-    asked = parse_options(given.xla_option)
+        raise UsageError("give a second module or --pass-pipeline, not both")
+    with _mistakes_are_usage():
+        budgets = [Budget.parse(text) for text in given.fail_on]
+        setting = Setting(
+            target=targets.load(given.target),
+            topology=given.topology,
+            time_limit=given.time_limit,
+            use_cache=not given.no_cache,
+            progress=_progress if sys.stderr.isatty() else None,
+        )
+        asked = parse_options(given.xla_option)
     source = reading.read_path(given.module, make_context())
     first = Subject(source.module, source.name, asked)
-    second = _second(given, first, asked)
     found: Audit | Comparison
-    if second is None:
-        found = last = audit.audit(first, setting)
-    else:
-        found = audit.compare(first, second, setting)
-        last = found.after
-    trials = audit.try_hints(second or first, last, setting) if given.try_hints else []
+    with _mistakes_are_usage():  # of the topology, and of the options, which only XLA knows
+        second = _second(given, first, asked)
+        if second is None:
+            found = last = audit.audit(first, setting)
+        else:
+            found = audit.compare(first, second, setting)
+            last = found.after
+        trials = audit.try_hints(second or first, last, setting) if given.try_hints else []
     print(report.render(found, trials, setting, given.format))
     broken = [text for budget in budgets if (text := budget.broken_by(last.totals))]
     for text in broken:
         print(f"hlo-audit: over budget: {text}", file=sys.stderr)
     if found.verdict.word == "worse" if isinstance(found, Comparison) else last.totals.failed:
-        return WORSE
-    return OVER_BUDGET if broken else 0
+        return ExitStatus.WORSE
+    return ExitStatus.OVER_BUDGET if broken else ExitStatus.FINE
+
+
+@contextlib.contextmanager
+def _mistakes_are_usage() -> Iterator[None]:
+    """Turns what is wrong with a value on the command line, for which ValueError stands below, into UsageError."""
+    try:
+        yield
+    except (ValueError, PipelineTextError) as error:
+        raise UsageError(str(error)) from error
 
 
 def parse_options(texts: list[str]) -> Options:
@@ -76,18 +88,9 @@ def _second(given: argparse.Namespace, first: Subject, asked: Options) -> Subjec
         return Subject(result.module, first.name, options, f"after {given.pass_pipeline}")
     if given.after:
         source = reading.read_path(given.after, make_context())
-        return Subject(source.module, source.name, {**_named_options(source.module), **asked})
+        named = assign_collective_streams.needed_options(source.module.operation)
+        return Subject(source.module, source.name, {**named, **asked})
     return None
-
-
-def _named_options(module: ir.Module) -> Mapping[str, int | bool | str]:
-    """The XLA options that hlo-opt names for the annotations that `module` already carries."""
-    from hloverlap.pipeline.execution import running
-
-    try:
-        return running.run(module, "assign-collective-streams").compile_options
-    except PipelineError:
-        return {}
 
 
 def _pass_topology(text: str | None) -> str | None:

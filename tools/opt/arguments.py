@@ -2,173 +2,197 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any
 
-from hloverlap.passes.errors import HloverlapError, did_you_mean
-
-Kind = Literal["switch", "text", "bool", "number", "way"]  # a way may be left out: then it is the first choice
-
-
-class UsageError(HloverlapError):
-    """A mistake on the command line; the text is one sentence."""
+from hloverlap.passes.errors import did_you_mean
+from hloverlap.tools import exit_status
+from hloverlap.tools.exit_status import ExitStatus
+from hloverlap.tools.main import UsageError
 
 
-@dataclass(frozen=True)
-class Flag:
-    """One flag. value: how help shows its value, "" for a switch; choices: the words allowed, () for any text."""
+@dataclasses.dataclass(frozen=True)
+class _Flag:
+    """How a field of `Arguments` is spelled and shown."""
 
-    name: str
-    kind: Kind
     help: str
-    value: str = ""
-    default: str | None = None
-    choices: tuple[str, ...] = ()
+    value: str
+    """How help shows its value; "" for a switch, which may be given without one."""
+    name: str
+    """Without dashes; "" where it is the field's, with dashes between its words."""
+    choices: tuple[str, ...]
+    """The words allowed; () for any text."""
+    may_be_bare: bool
+    """Whether the value may be left out; it is the first of the choices then."""
+    shown: str
+    """The default, where help shows one."""
 
 
-FLAGS = (
-    Flag("o", "text", "write here, whole or not at all; '-' is stdout", "FILE", "-"),
-    Flag("pass-pipeline", "text", "what to run, such as 'builtin.module(overlap,func.func(cse))'", "TEXT"),
-    Flag(
-        "emit",
-        "text",
-        "format of the output; by default what came in, or MLIR text for HLO",
-        "mlir|bytecode|portable|export|hlo",
+def _flag(
+    default: Any,
+    help: str,
+    value: str = "",
+    *,
+    name: str = "",
+    choices: tuple[str, ...] = (),
+    may_be_bare: bool = False,
+    shown: str = "",
+) -> Any:
+    """A field that a flag sets."""
+    metadata = {"flag": _Flag(help, value or "|".join(choices), name, choices, may_be_bare, shown)}
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+@dataclasses.dataclass(frozen=True)
+class Arguments:
+    """What was asked for. The order of the fields is that of the help."""
+
+    output: str = _flag("-", "write here, whole or not at all; '-' is stdout", "FILE", name="o", shown="-")
+    pass_pipeline: str | None = _flag(None, "what to run, such as 'builtin.module(overlap,func.func(cse))'", "TEXT")
+    emit: str | None = _flag(
         None,
-        ("mlir", "bytecode", "portable", "export", "hlo"),
-    ),
-    Flag(
-        "target",
-        "text",
-        "what transfers cost: a machine such as h200 or gloo, or a JSON file [h200]",
-        "NAME|FILE",
-    ),
-    Flag("topology", "text", "host of each partition: HOSTSxDEVICES, or a JSON list such as [0,0,1,1]", "HxD"),
-    Flag(
-        "remarks",
-        "text",
-        "how remarks are written to stderr",
-        "text|json|sarif|none",
-        "text",
-        ("text", "json", "sarif", "none"),
-    ),
-    Flag(
-        "check",
-        "way",
+        "format of the output; by default what came in, or MLIR text for HLO",
+        choices=("mlir", "bytecode", "portable", "export", "hlo"),
+    )
+    target: str | None = _flag(
+        None, "what transfers cost: a machine such as h200 or gloo, or a JSON file [h200]", "NAME|FILE"
+    )
+    topology: str | None = _flag(None, "host of each partition: HOSTSxDEVICES, or a JSON list such as [0,0,1,1]", "HxD")
+    remarks: str = _flag(
+        "text", "how remarks are written to stderr", choices=("text", "json", "sarif", "none"), shown="text"
+    )
+    check: str | None = _flag(
+        None,
         "run input and output and compare every bit: on virtual CPU devices, on StableHLO's interpreter, or on two or "
         "more processes (hosts, with --topology) that talk over gloo",
-        "cpu|interpreter|processes",
+        choices=("cpu", "interpreter", "processes"),
+        may_be_bare=True,
+    )
+    reduce: str | None = _flag(
+        None, "shrink IN while COMMAND FILE still exits with 0; '{}' in it stands for FILE", "COMMAND"
+    )
+    list_passes: bool = _flag(False, "show all passes with options, statistics and an example")
+    dump_pass_pipeline: bool = _flag(False, "print the pipeline that runs, to stderr")
+    verify_each: bool | None = _flag(None, "verify the module after each pass", "BOOL", shown="true")
+    crash_reproducer: str | None = _flag(
         None,
-        ("cpu", "interpreter", "processes"),
-    ),
-    Flag("reduce", "text", "shrink IN while COMMAND FILE still exits with 0; '{}' in it stands for FILE", "COMMAND"),
-    Flag("list-passes", "switch", "show all passes with options, statistics and an example"),
-    Flag("dump-pass-pipeline", "switch", "print the pipeline that runs, to stderr"),
-    Flag("verify-each", "bool", "verify the module after each pass", "BOOL", "true"),
-    Flag(
-        "mlir-pass-pipeline-crash-reproducer",
-        "text",
         "where the module and the pipeline go when a pass fails; by default among the temporary files",
         "FILE",
-    ),
-    Flag("run-reproducer", "switch", "run what the reproducer IN says, on the module in it"),
-    Flag("split-input-file", "switch", "treat the parts between '// -----' lines as modules of their own"),
-    Flag("verify-diagnostics", "switch", "check remarks and errors against '// expected-...' comments; no output"),
-    Flag("allow-unregistered-dialect", "switch", "accept operations of unknown dialects"),
-    Flag("mlir-print-ir-before-all", "switch", "print the IR before each pass"),
-    Flag("mlir-print-ir-after-all", "switch", "print the IR after each pass"),
-    Flag("mlir-print-ir-after-change", "switch", "print the IR after each pass that changed it"),
-    Flag("mlir-print-debuginfo", "switch", "print locations"),
-    Flag("mlir-elide-elementsattrs-if-larger", "number", "print constants of more elements as '...'", "N"),
-    Flag("mlir-timing", "switch", "report the time of each pass"),
-    Flag("mlir-pass-statistics", "switch", "report the statistics of each pass"),
-    Flag("version", "switch", "show the versions of hloverlap, jaxlib and Python"),
-    Flag("help", "switch", "show this help"),
-)
-_BY_NAME = {flag.name: flag for flag in FLAGS} | {"h": FLAGS[-1]}
+        name="mlir-pass-pipeline-crash-reproducer",
+    )
+    run_reproducer: bool = _flag(False, "run what the reproducer IN says, on the module in it")
+    split_input_file: bool = _flag(False, "treat the parts between '// -----' lines as modules of their own")
+    verify_diagnostics: bool = _flag(False, "check remarks and errors against '// expected-...' comments; no output")
+    allow_unregistered_dialect: bool = _flag(False, "accept operations of unknown dialects")
+    mlir_print_ir_before_all: bool = _flag(False, "print the IR before each pass")
+    mlir_print_ir_after_all: bool = _flag(False, "print the IR after each pass")
+    mlir_print_ir_after_change: bool = _flag(False, "print the IR after each pass that changed it")
+    mlir_print_debuginfo: bool = _flag(False, "print locations")
+    mlir_elide_elementsattrs_if_larger: int | None = _flag(None, "print constants of more elements as '...'", "N")
+    mlir_timing: bool = _flag(False, "report the time of each pass")
+    mlir_pass_statistics: bool = _flag(False, "report the statistics of each pass")
+    version: bool = _flag(False, "show the versions of hloverlap, jaxlib and Python")
+    help: bool = _flag(False, "show this help")
+
+    input: str = "-"
+    """The file to read; '-' is stdin."""
+    passes: tuple[tuple[str, str], ...] = ()
+    """The name and the options of each pass flag, in order."""
+
+    @property
+    def verifies_each(self) -> bool:
+        """Whether the verifier runs after each pass, which is so where nothing was said."""
+        return self.verify_each is not False
 
 
-@dataclass
-class Arguments:
-    """What was asked for. values: flag name -> text; passes: (name, options) of each pass flag in order."""
-
-    input: str | None = None
-    values: dict[str, str] = field(default_factory=dict)
-    passes: list[tuple[str, str]] = field(default_factory=list)
-
-    def __getitem__(self, name: str) -> str | None:
-        """The flag's value as text, or its default."""
-        return self.values.get(name, _BY_NAME[name].default)
-
-    def on(self, name: str) -> bool:
-        """Whether a switch or bool is set."""
-        return (self[name] or "false") == "true"
-
-    def number(self, name: str) -> int | None:
-        """The value of a number."""
-        value = self[name]
-        return None if value is None else int(value)
+_FIELDS = {
+    (field.metadata["flag"].name or field.name.replace("_", "-")): field
+    for field in dataclasses.fields(Arguments)
+    if "flag" in field.metadata
+}
+_BY_NAME = _FIELDS | {"h": _FIELDS["help"]}
 
 
 def parse(argv: Sequence[str]) -> Arguments:
-    """Reads the arguments; ``-flag`` and ``--flag`` are one. A flag not in FLAGS is taken for a pass.
+    """Reads the arguments; ``-flag`` and ``--flag`` are one. What is no flag of ours is taken for a pass.
 
     Raises UsageError. Whether a pass exists is not checked here.
     """
-    parsed = Arguments()
+    values: dict[str, Any] = {}
+    passes: list[tuple[str, str]] = []
     words = iter(argv)
     only_files = False
     for word in words:
         if word == "--" and not only_files:
             only_files = True
         elif only_files or not word.startswith("-") or word == "-":
-            if parsed.input is not None:
-                raise UsageError(f"one input at a time: '{parsed.input}' and '{word}' are two")
-            parsed.input = word
+            if "input" in values:
+                raise UsageError(f"one input at a time: '{values['input']}' and '{word}' are two")
+            values["input"] = word
         else:
-            _flag(parsed, word, words)
-    if "reduce" in parsed.values and (parsed.passes or "pass-pipeline" in parsed.values):
+            _read_flag(word, words, values, passes)
+    if "reduce" in values and (passes or "pass_pipeline" in values):
         raise UsageError("--reduce runs no passes: give them to its COMMAND")
-    if parsed.passes and "pass-pipeline" in parsed.values:
-        raise UsageError(f"give --pass-pipeline or passes such as --{parsed.passes[0][0]}, not both")
-    return parsed
+    if passes and "pass_pipeline" in values:
+        raise UsageError(f"give --pass-pipeline or passes such as --{passes[0][0]}, not both")
+    return Arguments(**values, passes=tuple(passes))
 
 
-def _flag(parsed: Arguments, word: str, rest: Iterator[str]) -> None:
-    name, given, value = word.lstrip("-").partition("=")
-    flag = _BY_NAME.get(name)
-    if flag is None and word.startswith("-o") and not word.startswith("--"):
-        flag, given, value = _BY_NAME["o"], "=", word[2:]  # -oFILE
-    if flag is None:
-        parsed.passes.append((name, value))
+def _read_flag(word: str, rest: Iterator[str], values: dict[str, Any], passes: list[tuple[str, str]]) -> None:
+    """Puts the value of one flag into `values`, or a pass into `passes`."""
+    name, equals, text = word.lstrip("-").partition("=")
+    field = _BY_NAME.get(name)
+    if field is None and word.startswith("-o") and not word.startswith("--"):
+        field, equals, text = _BY_NAME["o"], "=", word[2:]  # -oFILE
+    if field is None:
+        passes.append((name, text))
         return
-    spelled = f"-{name}" if len(name) == 1 else f"--{name}"
-    if flag.kind in ("switch", "bool"):
-        value = value.lower() if given else "true"
-        value = {"1": "true", "0": "false"}.get(value, value)
-        if value not in ("true", "false"):
-            raise UsageError(f"{spelled} is true or false, not '{value}'")
-    elif flag.kind == "way":
-        value = value if given else flag.choices[0]
-    elif not given:
+    flag: _Flag = field.metadata["flag"]
+    spelled = _spelled(name)
+    is_bool = str(field.type).startswith("bool")
+    if is_bool:
+        text = text if equals else "true"
+    elif not equals and flag.may_be_bare:
+        text = flag.choices[0]
+    elif not equals:
         following = next(rest, None)
         if following is None:
             raise UsageError(f"{spelled} needs a value: {spelled} {flag.value}")
-        value = following
-    if flag.choices and value not in flag.choices:
-        hint = did_you_mean(value, flag.choices)
-        raise UsageError(f"{spelled} is one of {', '.join(flag.choices)}, not '{value}'{hint}")
-    if flag.kind == "number" and not value.isdecimal():
-        raise UsageError(f"{spelled} is a whole number, not '{value}'")
-    if flag.name in parsed.values and flag.kind != "switch":
+        text = following
+    if field.name in values and flag.value:
         raise UsageError(f"{spelled} is given twice")
-    parsed.values[flag.name] = value
+    if is_bool:
+        values[field.name] = _read_bool(spelled, text)
+    elif str(field.type).startswith("int"):
+        values[field.name] = _read_number(spelled, text)
+    elif flag.choices and text not in flag.choices:
+        hint = did_you_mean(text, flag.choices)
+        raise UsageError(f"{spelled} is one of {', '.join(flag.choices)}, not '{text}'{hint}")
+    else:
+        values[field.name] = text
+
+
+def _read_bool(spelled: str, text: str) -> bool:
+    words = {"true": True, "1": True, "false": False, "0": False}
+    if text.lower() not in words:
+        raise UsageError(f"{spelled} is true or false, not '{text}'")
+    return words[text.lower()]
+
+
+def _read_number(spelled: str, text: str) -> int:
+    if not text.isdecimal():
+        raise UsageError(f"{spelled} is a whole number, not '{text}'")
+    return int(text)
+
+
+def _spelled(name: str) -> str:
+    return f"-{name}" if len(name) == 1 else f"--{name}"
 
 
 def unknown(name: str, pass_names: Sequence[str]) -> UsageError:
     """The error for a flag that is neither a flag nor a pass."""
-    known = [f"--{each}" for each in (*_BY_NAME, *pass_names)]
+    known = [_spelled(each) for each in (*_BY_NAME, *pass_names) if len(each) > 1]  # one letter resembles any word
     return UsageError(f"unknown flag '--{name}'{did_you_mean(f'--{name}', known)}")
 
 
@@ -188,16 +212,9 @@ def help_text() -> str:
         "",
         "flags:",
     ]
-    for flag in FLAGS:
-        dashes = "-" if len(flag.name) == 1 else "--"
-        spelled = f"{dashes}{flag.name}" + (f" {flag.value}" if dashes == "-" else flag.value and f"={flag.value}")
-        extra = f" [{flag.default}]" if flag.default else ""
-        lines.append(f"  {spelled:<41} {flag.help}{extra}")
-    lines += [
-        "",
-        "exit status:",
-        "  0  all is well",
-        "  1  bad input, bad usage, a pass that failed, an expectation not met, or output that could not be written",
-        "  3  --check found a difference; the output is not written",
-    ]
-    return "\n".join(lines)
+    for name, field in _FIELDS.items():
+        flag: _Flag = field.metadata["flag"]
+        joint = " " if len(name) == 1 else "="
+        spelled = _spelled(name) + (f"{joint}{flag.value}" if flag.value else "")
+        lines.append(f"  {spelled:<41} {flag.help}" + (f" [{flag.shown}]" if flag.shown else ""))
+    return "\n".join([*lines, "", exit_status.help_text(ExitStatus.DIFFERENT)])

@@ -22,11 +22,10 @@ from hloverlap.pipeline.formats import reading, table, writing
 from hloverlap.pipeline.formats.errors import ReadError
 from hloverlap.pipeline.formats.format import Source
 from hloverlap.pipeline.messages import remarks
-from hloverlap.tools import interrupts
+from hloverlap.tools.exit_status import ExitStatus
+from hloverlap.tools.main import UsageError
 from hloverlap.tools.opt import arguments, reproducers
-from hloverlap.tools.opt.arguments import Arguments, UsageError
-
-FINE, FAILURE, DIFFERENCE = 0, 1, 3
+from hloverlap.tools.opt.arguments import Arguments
 
 
 class Optimizer:
@@ -34,60 +33,65 @@ class Optimizer:
 
     def __init__(self, given: Arguments) -> None:
         """Raises UsageError and PipelineError."""
-        self.given = given
-        self.mlir = make_context(given.on("allow-unregistered-dialect"))
-        self.path = given.input or "-"
+        self.mlir = make_context(given.allow_unregistered_dialect)
         self.replayed: Source | None = None
-        if given.on("run-reproducer"):
-            self.replayed = reproducers.load(given, self.path, self.mlir)
-        self.topology = _topology(given["topology"])
-        self.target = _target(given["target"])
-        if given.on("split-input-file") and (given["emit"] or "mlir") != "mlir":
+        if given.run_reproducer:
+            given, self.replayed = reproducers.load(given, self.mlir)
+        self.given = given
+        self.topology = _topology(given.topology)
+        self.target = _target(given.target)
+        if given.split_input_file and (given.emit or "mlir") != "mlir":
             raise UsageError("--split-input-file writes MLIR text: leave --emit out")
-        for name, _ in given.passes:
-            if not resolution.exists(name, self.mlir):
-                raise arguments.unknown(name, resolution.pass_names())
-        flags = ",".join(text.element(name, options) for name, options in given.passes)
-        self.steps = resolution.resolve(given["pass-pipeline"] or f"{text.ROOT}({flags})", self.mlir)
+        self.steps = self._steps()
         self.total = Context()
         self.told: list[tuple[Remark, str]] = []
-        elide = given.number("mlir-elide-elementsattrs-if-larger")
         self.instrumentation = manager.Instrumentation(
-            verify_each=given.on("verify-each"),
-            print_ir_before_all=given.on("mlir-print-ir-before-all"),
-            print_ir_after_all=given.on("mlir-print-ir-after-all"),
-            print_ir_after_change=given.on("mlir-print-ir-after-change"),
-            timing=given.on("mlir-timing"),
-            debuginfo=given.on("mlir-print-debuginfo"),
-            elide_larger_than=elide,
+            verify_each=given.verifies_each,
+            print_ir_before_all=given.mlir_print_ir_before_all,
+            print_ir_after_all=given.mlir_print_ir_after_all,
+            print_ir_after_change=given.mlir_print_ir_after_change,
+            timing=given.mlir_timing,
+            debuginfo=given.mlir_print_debuginfo,
+            elide_larger_than=given.mlir_elide_elementsattrs_if_larger,
         )
+
+    def _steps(self) -> resolution.Nest:
+        """What is to run. Raises UsageError, and PipelineError where a reproducer names what is not there."""
+        for name, _ in self.given.passes:
+            if not resolution.exists(name, self.mlir):
+                raise arguments.unknown(name, resolution.pass_names())
+        flags = ",".join(text.element(name, options) for name, options in self.given.passes)
+        try:
+            return resolution.resolve(self.given.pass_pipeline or f"{text.ROOT}({flags})", self.mlir)
+        except PipelineError as error:
+            if self.replayed is not None:
+                raise
+            raise UsageError(str(error)) from error
 
     def run(self) -> int:
         """Reads, rewrites, checks, writes; returns the exit status. Raises PipelineError, ReadError, WriteError."""
-        if self.given.on("dump-pass-pipeline"):
+        if self.given.dump_pass_pipeline:
             print(f"Pass Manager with {len(self.steps.steps)} passes:\n{self.steps}", file=sys.stderr)
-        if self.given.on("verify-diagnostics"):
+        if self.given.verify_diagnostics:
             return self._verify_diagnostics()
-        if (command := self.given["reduce"]) is not None:
+        if (command := self.given.reduce) is not None:
             return self._reduce(command)
         try:
             outputs = self._outputs()
         finally:
             self._log()
         if outputs is None:
-            return DIFFERENCE
+            return ExitStatus.DIFFERENT
         self._report()
-        with interrupts.cleaning_up():
-            writing.write_whole(b"// -----\n".join(outputs), self.given["o"] or "-")
-        return FINE
+        writing.write_whole(b"// -----\n".join(outputs), self.given.output)
+        return ExitStatus.FINE
 
     def _reduce(self, command: str) -> int:
         from hloverlap.tools.opt import reduce
 
-        smaller = reduce.reduce(reading.read_path(self.path, self.mlir), command)
-        with interrupts.cleaning_up():
-            writing.write_whole(smaller, self.given["o"] or "-")
-        return FINE
+        smaller = reduce.reduce(reading.read_path(self.given.input, self.mlir), command)
+        writing.write_whole(smaller, self.given.output)
+        return ExitStatus.FINE
 
     def _outputs(self) -> list[bytes] | None:
         """The output for each module; None when --check finds a difference."""
@@ -101,7 +105,7 @@ class Optimizer:
 
     def _log(self) -> None:
         """What was told, as SARIF where that is wanted."""
-        if self.given["remarks"] == "sarif":
+        if self.given.remarks == "sarif":
             import importlib.metadata
 
             from hloverlap.pipeline.messages import sarif
@@ -112,10 +116,10 @@ class Optimizer:
         if self.replayed is not None:
             yield self.replayed
             return
-        if not self.given.on("split-input-file"):
-            yield reading.read_path(self.path, self.mlir)
+        if not self.given.split_input_file:
+            yield reading.read_path(self.given.input, self.mlir)
             return
-        data, name = reading.load(self.path)
+        data, name = reading.load(self.given.input)
         for part in self._parts(data, name):
             yield reading.read(part.encode(), name, self.mlir)
 
@@ -127,7 +131,7 @@ class Optimizer:
             raise ReadError(
                 f"{name}: --split-input-file and --verify-diagnostics work on text, and this is not"
             ) from None
-        if not self.given.on("split-input-file"):
+        if not self.given.split_input_file:
             return [whole]
         from hloverlap.pipeline.formats import splitting
 
@@ -136,7 +140,7 @@ class Optimizer:
     def _rewrite(self, source: Source) -> bytes | None:
         """The output for one module; None when --check finds that it computes something else."""
         context = running.make_pass_context(source.module, self.topology, self.target)
-        before = bytecode(source.module) if self.given["check"] else b""
+        before = bytecode(source.module) if self.given.check else b""
         try:
             self._run_passes(source, context)
         except PassFailedError as error:
@@ -146,7 +150,7 @@ class Optimizer:
         self._add(context)
         if before and not self._same_results(before, source):
             return None
-        emit = self.given["emit"]
+        emit = self.given.emit
         return writing.serialize(
             source,
             source.module,
@@ -166,7 +170,7 @@ class Optimizer:
         """What --check says. Raises PipelineError when this machine cannot run the module: that is no pass."""
         from hloverlap.pipeline.equivalence import checking
 
-        way = cast("checking.Way", self.given["check"])
+        way = cast("checking.Way", self.given.check)
         hosts = len(set(self.topology.host)) if self.topology else 1
         result = checking.check(before, bytecode(source.module), way=way, processes=max(2, hosts))
         if result.status == "not-run":
@@ -178,7 +182,7 @@ class Optimizer:
         """Every part against its own expectations."""
         from hloverlap.pipeline.execution import expectations
 
-        data, name = reading.load(self.path)
+        data, name = reading.load(self.given.input)
         wrong = []
         for part in self._parts(data, name):
             try:
@@ -188,7 +192,7 @@ class Optimizer:
             wrong += expectations.failures(expected, self._diagnostics(part, name), name)
         for line in wrong:
             print(line, file=sys.stderr)
-        return FAILURE if wrong else FINE
+        return ExitStatus.FAILED if wrong else ExitStatus.FINE
 
     def _diagnostics(self, part: str, name: str) -> list[Diagnostic]:
         """All that reading and running say about one part."""
@@ -208,7 +212,7 @@ class Optimizer:
         ]
 
     def _print_remarks(self, found: Iterable[Remark], name: str) -> None:
-        form = self.given["remarks"] or "text"
+        form = self.given.remarks
         for remark in found:
             if form == "sarif":
                 self.told.append((remark, name))  # one log for all
@@ -223,7 +227,7 @@ class Optimizer:
                 self.total.count(name, statistic, amount)
 
     def _report(self) -> None:
-        if self.given.on("mlir-pass-statistics"):
+        if self.given.mlir_pass_statistics:
             passes = resolution.passes_of(self.steps)
             print(remarks.statistics_report(passes, self.total.statistics), file=sys.stderr)
         if flags := remarks.xla_flags(self.total.compile_options):

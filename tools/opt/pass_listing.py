@@ -11,14 +11,11 @@ from hloverlap.pipeline.execution.mlir_passes import KNOWN
 
 
 def show() -> None:
-    """Prints all passes: plain text in a pipe; on a terminal with tables, where rich is installed."""
+    """Prints all passes: with tables on a terminal, as plain text elsewhere."""
     if sys.stdout.isatty():
-        try:
-            _show_tables()
-            return
-        except ImportError:
-            pass
-    print(plain())
+        _show_tables()
+    else:
+        print(plain())
 
 
 def plain() -> str:

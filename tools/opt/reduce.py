@@ -11,7 +11,7 @@ import tempfile
 from hloverlap.passes.errors import PipelineError
 from hloverlap.pipeline.execution.reduction import Reducer, count_ops
 from hloverlap.pipeline.formats.format import Source
-from hloverlap.tools.opt.arguments import UsageError
+from hloverlap.tools.main import UsageError
 
 TIME_LIMIT = 600.0  # seconds for one run of the command
 

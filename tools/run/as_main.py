@@ -1,4 +1,10 @@
-"""Runs a program as Python itself would: as ``__main__``, with its own sys.argv and sys.path[0]."""
+"""Runs a program as Python itself would: as ``__main__``, with its own sys.argv and sys.path[0].
+
+The public functions of ``runpy`` do less. `run_path` and `run_module` let a module of their own stand for ``__main__``,
+and put the old one and sys.argv[0] back when the code ends, while threads and exit functions of the program still run;
+`run_path` does not make the script's folder sys.path[0]; their frames are in the program's tracebacks; and what
+`run_module` raises for a module that is not there is what an import that fails in the module raises.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// A mistake is one line and exit 1; nothing is compiled.
+// A mistake is one line; nothing is compiled.
 
 // RUN: not hlo-audit %s --target=h300 2>&1 | FileCheck %s --check-prefix=TARGET
 // TARGET: hlo-audit: error: target 'h300' is neither a file nor one of a100, b200, h100, h200, local, cpu
@@ -28,8 +28,8 @@
 // FLAG: hlo-audit: error: unrecognized arguments: --formt=json (see hlo-audit --help)
 
 // RUN: hlo-audit --help | FileCheck %s --check-prefix=HELP
-// HELP: exit status:
-// HELP: 4  the second module is worse than the first, or XLA does not compile the one module
+// HELP: exit status (docs/exit-status.md):
+// HELP: 4    the second module is worse than the first, or XLA does not compile the one module
 
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @main(%a: tensor<8xf32>) -> tensor<8xf32> {

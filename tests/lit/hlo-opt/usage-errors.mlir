@@ -3,6 +3,9 @@
 // RUN: not hlo-opt %s --remarcs=json 2>&1 | FileCheck %s --check-prefix=FLAG
 // FLAG: hlo-opt: error: unknown flag '--remarcs'; did you mean '--remarks'? (see hlo-opt --help)
 
+// RUN: not hlo-opt %s --nope 2>&1 | FileCheck %s --check-prefix=FAR --match-full-lines
+// FAR: hlo-opt: error: unknown flag '--nope' (see hlo-opt --help)
+
 // RUN: not hlo-opt %s --canonicalise 2>&1 | FileCheck %s --check-prefix=PASS
 // PASS: hlo-opt: error: unknown flag '--canonicalise'; did you mean '--canonicalize'? (see hlo-opt --help)
 

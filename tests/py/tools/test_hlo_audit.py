@@ -115,7 +115,6 @@ def test_options_are_read_as_what_they_look_like() -> None:
 def test_a_table_in_a_pipe_is_aligned_and_on_a_terminal_drawn() -> None:
     table = Table(["op", "bytes"], [["#0", "2.0 MiB"], ["#10", ""]])
     assert layout(table) == "op   bytes\n#0   2.0 MiB\n#10"
-    pytest.importorskip("rich")
     drawn = layout(table, decorated=True)
     assert "2.0 MiB" in drawn
     assert "\x1b[" in drawn

@@ -56,11 +56,11 @@ def one_op(tmp_path):
         (["--detune"], 0),
         (["--detune", "--verify-diagnostics"], 0),
         (["--note", "--verify-diagnostics"], 1),
-        (["--nope"], 1),
-        (["--pass-pipeline=builtin.module("], 1),
+        (["--nope"], 2),
+        (["--pass-pipeline=builtin.module("], 2),
         (["--refuse"], 1),
         (["--stumble"], 1),
-        (["--topology=0x0"], 1),
+        (["--topology=0x0"], 2),
         (["--emit=export"], 1),
         (["-o", "no/such/folder/out.mlir"], 1),
     ],
@@ -107,8 +107,6 @@ def test_the_same_bytes_in_every_process(samples):
 
 
 def test_the_list_on_a_terminal_holds_what_the_plain_one_holds(monkeypatch):
-    """With rich it is drawn as tables, without it is the plain text."""
-
     class Terminal(io.StringIO):
         def isatty(self):
             return True

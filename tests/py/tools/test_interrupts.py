@@ -74,7 +74,7 @@ def test_a_signal_at_any_moment_leaves_the_old_file_or_the_new_one(
         left["old" if found == OLD else "new"] += 1
         if which == signal.SIGTERM:
             assert process.returncode in (0, -signal.SIGTERM)
-            assert b"Traceback" not in said
+        assert b"Traceback" not in said or which == signal.SIGINT  # Python's own, before the command begins
     print(which.name, left)
     assert left["while writing"]
     assert left["old"]
@@ -107,11 +107,11 @@ def test_a_folder_that_takes_no_files_is_one_line(large: pathlib.Path) -> None:
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("arguments", ["--help", "--list-passes", "{large}"])
-def test_a_closed_pipe_is_one_line(arguments: str, large: pathlib.Path) -> None:
+@pytest.mark.parametrize("arguments", ["--list-passes", "{large}", "{large} -o /dev/stdout"])
+def test_a_closed_pipe_ends_it_in_silence(arguments: str, large: pathlib.Path) -> None:
     read, write = os.pipe()
     os.close(read)
-    command = [*COMMAND, arguments.format(large=large)]
+    command = [*COMMAND, *arguments.format(large=large).split()]
     done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, check=False)
     os.close(write)
-    assert (done.returncode, done.stderr) == (1, "hlo-opt: error: <stdout>: cannot be written: its reader is gone\n")
+    assert (done.returncode, done.stderr) == (-signal.SIGPIPE, "")

@@ -187,5 +187,5 @@ def test_a_reader_of_stdout_that_goes_away(monkeypatch):
     reader, writer = os.pipe()
     os.close(reader)
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(os.fdopen(writer, "wb")))
-    with pytest.raises(WriteError, match=r"^<stdout>: cannot be written: its reader is gone$"):
+    with pytest.raises(BrokenPipeError):  # no mistake of the user's: the command ends, and says nothing
         writing.write_whole(b"1", "-")
