@@ -14,7 +14,7 @@ from hloverlap.passes.analysis.collectives import PERMUTE, mode_of, pairs_of
 from hloverlap.passes.analysis.permutes import compose, segments_with_permutes
 from hloverlap.passes.analysis.segments import Segment
 from hloverlap.passes.base import Pass
-from hloverlap.passes.context import Context
+from hloverlap.passes.context import Context, Declined
 from hloverlap.passes.mlir.locations import describe
 from hloverlap.passes.mlir.symbols import Symbols
 
@@ -55,28 +55,30 @@ after:  %b = "stablehlo.collective_permute"(%x) <{… [[0, 2], [1, 3]] …}>"""
             takers.setdefault(permute.operands[0], []).append(permute)
         for inner in permutes:
             outers = takers.get(inner.results[0], [])
-            if reason := self._objection(inner, outers):
-                context.remark(reason[0], f"Not joined to the next permute of its result: {reason[1]}.", inner)
+            if declined := self._objection(inner, outers):
+                context.remark(
+                    declined.code, f"Not joined to the next permute of its result: {declined.reason}.", inner
+                )
             elif outers:
                 for outer in outers:
                     self._compose(inner, outer, context)
                 inner.erase()
                 self.count(context, "num-removed")
 
-    def _objection(self, inner: ir.Operation, outers: Sequence[ir.Operation]) -> tuple[str, str] | None:
+    def _objection(self, inner: ir.Operation, outers: Sequence[ir.Operation]) -> Declined | None:
         """Why a permute is left, if there is one of its result at all; outers: those that stand in its segment."""
         users = [use.owner.operation.name for use in inner.results[0].uses]
         if PERMUTE not in users:
             return None
         if any(user != PERMUTE for user in users):
-            return "CMP002", "the result is used elsewhere too"
+            return Declined("CMP002", "the result is used elsewhere too")
         if len(outers) < len(users):
-            return "CMP003", "a barrier, a side effect or the edge of a region is in between"
+            return Declined("CMP003", "a barrier, a side effect or the edge of a region is in between")
         if any(mode_of(outer) != mode_of(inner) for outer in outers):
-            return "CMP004", "one is among partitions, the other among replicas"
+            return Declined("CMP004", "one is among partitions, the other among replicas")
         for op in (inner, *outers):
             if carried := stream_annotations.carried(op):
-                return "CMP005", f"one of them carries the attribute {carried[0][0]}"
+                return Declined("CMP005", f"one of them carries the attribute {carried[0][0]}")
         return None
 
     def _compose(self, inner: ir.Operation, outer: ir.Operation, context: Context) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from jaxlib.mlir import ir
 
@@ -31,6 +32,15 @@ class Remark:
     op: str = ""
     file: str = ""
     line: int = 0
+
+
+class Declined(NamedTuple):
+    """Why a pass leaves something as it is."""
+
+    code: str
+    """The code of the remark that says so."""
+    reason: str
+    """A clause, without a full stop."""
 
 
 @dataclasses.dataclass(frozen=True)

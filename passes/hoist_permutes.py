@@ -15,7 +15,7 @@ from hloverlap.passes.analysis.permutes import segments_with_permutes
 from hloverlap.passes.analysis.segments import Segment
 from hloverlap.passes.base import Pass, option
 from hloverlap.passes.building.device_select import can_be_zero
-from hloverlap.passes.context import Context
+from hloverlap.passes.context import Context, Declined
 from hloverlap.passes.mlir import frontend_attributes
 from hloverlap.passes.mlir.symbols import Symbols
 from hloverlap.passes.mlir.types import bits_of, bytes_of, element_of, has_static_shape
@@ -74,51 +74,51 @@ after:  %b = stablehlo.slice %x [0:1, 0:128]
     def _segment(self, segment: Segment, context: Context) -> None:
         here: set[ir.Value] = {result for op in segment.ops for result in op.results}
         for permute in [op for op in segment.ops if op.name == PERMUTE]:
-            chain, reason = self._chain(permute, here)
+            chain, declined = self._chain(permute, here)
             shorter = [number for number, op in enumerate(chain, 1) if _makes_smaller(op)]
             carried = stream_annotations.carried(permute)
             if shorter and not carried:
                 _hoist(permute, chain[: shorter[-1]], context, self)
                 continue
             if shorter:
-                reason = "HSP005", f"it carries the attribute {carried[0][0]}"
-            if reason is not None:
-                context.remark(
-                    reason[0], f"Not hoisted, though what comes after it makes it smaller: {reason[1]}.", permute
-                )
+                declined = Declined("HSP005", f"it carries the attribute {carried[0][0]}")
+            if declined is not None:
+                text = f"Not hoisted, though what comes after it makes it smaller: {declined.reason}."
+                context.remark(declined.code, text, permute)
                 self.count(context, "num-declined")
 
-    def _chain(self, permute: ir.Operation, here: set[ir.Value]) -> tuple[list[ir.Operation], tuple[str, str] | None]:
+    def _chain(self, permute: ir.Operation, here: set[ir.Value]) -> tuple[list[ir.Operation], Declined | None]:
         """The ops after a permute that could be before it, and why the next one, if that makes less, could not."""
         value: ir.Value = permute.results[0]
         chain: list[ir.Operation] = []
         while True:
             users = [use.owner.operation for use in value.uses]
-            reason = None
+            declined = None
             if len(users) > 1:
-                reason = "HSP002", "it is used in more than one place"
+                declined = Declined("HSP002", "it is used in more than one place")
             elif users and users[0].results and users[0].results[0] not in here:
-                reason = "HSP003", "a barrier, a side effect or the edge of a region is in between"
+                declined = Declined("HSP003", "a barrier, a side effect or the edge of a region is in between")
             elif users and (others := _foreign_attributes(users[0])):
-                reason = "HSP005", f"the {users[0].name.removeprefix('stablehlo.')} carries the attribute {others[0]}"
+                name = users[0].name.removeprefix("stablehlo.")
+                declined = Declined("HSP005", f"the {name} carries the attribute {others[0]}")
             elif users and _makes_smaller(users[0]) and users[0].name == _CONVERT:
-                reason = self._objection_to_convert(users[0], permute)
-            if reason is not None:
-                return chain, reason if all(map(_makes_smaller, users)) else None
+                declined = self._objection_to_convert(users[0], permute)
+            if declined is not None:
+                return chain, declined if all(map(_makes_smaller, users)) else None
             if not users or not _may_move(users[0]):
                 return chain, None
             chain.append(users[0])
             value = users[0].results[0]
 
-    def _objection_to_convert(self, convert: ir.Operation, permute: ir.Operation) -> tuple[str, str] | None:
+    def _objection_to_convert(self, convert: ir.Operation, permute: ir.Operation) -> Declined | None:
         types = [element_of(convert.operands[0].type), element_of(convert.results[0].type)]
         if not self.converts:
-            return "HSP006", "converts=false"
+            return Declined("HSP006", "converts=false")
         if bits_of(types[1]) < 8 or not all(map(can_be_zero, types)):
-            return "HSP006", f"elements of type {types[1]} are no data that every device can be sent"
+            return Declined("HSP006", f"elements of type {types[1]} are no data that every device can be sent")
         if _is_converted(permute.operands[0]):
             # XLA would make one of the two, and that one keeps the payload of a NaN, which the two do not.
-            return "HSP004", "it was converted before, and XLA would join both converts to one"
+            return Declined("HSP004", "it was converted before, and XLA would join both converts to one")
         return None
 
 

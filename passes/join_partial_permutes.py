@@ -17,7 +17,7 @@ from hloverlap.passes.analysis.permutes import are_disjoint, segments_with_permu
 from hloverlap.passes.analysis.segments import Segment, reorder
 from hloverlap.passes.base import Pass
 from hloverlap.passes.building import device_select
-from hloverlap.passes.context import Context
+from hloverlap.passes.context import Context, Declined
 from hloverlap.passes.merging.gain import WORTH
 from hloverlap.passes.mlir.locations import describe
 from hloverlap.passes.mlir.symbols import Symbols
@@ -79,7 +79,7 @@ class _Joiner:
         """Joins until nothing more can be: what is made of some may fit others."""
         while True:
             facts = {Collective.of(op): number for number, op in enumerate(segment.ops) if op.name == PERMUTE}
-            declined: dict[Collective, tuple[str, str]] = {}
+            declined: dict[Collective, Declined] = {}
             sets = self._sets(facts, segment.heavy_levels(), declined)
             joined = [part for part in sets if len(part) > 1]
             if not joined:
@@ -90,13 +90,13 @@ class _Joiner:
             segment = segment.again()
         for (fact,) in sets:
             declined[fact] = self._reason(fact, [other for (other,) in sets])
-        for fact, (code, reason) in declined.items():
+        for fact, why in declined.items():
             if fact.op.results[0] not in self._made:
-                self._context.remark(code, f"Not joined with another one: {reason}.", fact.op)
+                self._context.remark(why.code, f"Not joined with another one: {why.reason}.", fact.op)
                 self._options.count(self._context, "num-declined")
 
     def _sets(
-        self, facts: Mapping[Collective, int], levels: Sequence[int], declined: dict[Collective, tuple[str, str]]
+        self, facts: Mapping[Collective, int], levels: Sequence[int], declined: dict[Collective, Declined]
     ) -> list[_Set]:
         """All that can be joined at all, each in the first set that it fits.
 
@@ -107,8 +107,8 @@ class _Joiner:
         for fact, number in facts.items():
             if not self._is_partial(fact):
                 continue
-            if reason := self._objection(fact):
-                declined[fact] = reason
+            if why := self._objection(fact):
+                declined[fact] = why
                 continue
             alike = sets.setdefault((fact.op.operands[0].type, fact.mode, levels[number]), [])
             fitting = (part for part in alike if _fits(fact, part) and self._pays(fact, part))
@@ -123,25 +123,25 @@ class _Joiner:
         count = self._ids.count(fact.mode)
         return bool(fact.pairs) and has_uses(fact.op.results[0]) and (count is None or len(fact.pairs) < count)
 
-    def _objection(self, fact: Collective) -> tuple[str, str] | None:
+    def _objection(self, fact: Collective) -> Declined | None:
         value_type = fact.op.operands[0].type
         if carried := stream_annotations.carried(fact.op):
-            return "JPP003", f"it carries the attribute {carried[0][0]}"
+            return Declined("JPP003", f"it carries the attribute {carried[0][0]}")
         if not device_select.can_select(value_type) or not device_select.can_be_zero(value_type):
-            return "JPP004", f"no select of a {value_type} is known to keep every bit"
+            return Declined("JPP004", f"no select of a {value_type} is known to keep every bit")
         if objection := self._ids.objection(fact.op, fact.mode, fact.pairs):
-            return "JPP005", objection
+            return Declined("JPP005", objection)
         return None
 
-    def _reason(self, fact: Collective, others: Sequence[Collective]) -> tuple[str, str]:
+    def _reason(self, fact: Collective, others: Sequence[Collective]) -> Declined:
         for other in others:
             if other is not fact and fact.op.operands[0].type == other.op.operands[0].type and _fits(fact, [other]):
                 joined, apart = self._estimate([fact, other]), self._apart([fact, other])
                 name = self._context.costs.name
                 if fact.mode == other.mode and joined > WORTH * apart:
                     text = f"with {describe(other.op)} it would take about {joined:.0f} us on {name}, apart {apart:.0f}"
-                    return "JPP006", f"{text} us"
-        return "JPP002", "none of its type that is ready at the same time has other sources and other targets"
+                    return Declined("JPP006", f"{text} us")
+        return Declined("JPP002", "none of its type that is ready at the same time has other sources and other targets")
 
     def _pays(self, fact: Collective, part: _Set) -> bool:
         return self._estimate([*part, fact]) <= WORTH * (self._estimate(part) + self._apart([fact]))

@@ -13,7 +13,7 @@ from hloverlap.passes.analysis.collectives import pairs_of
 from hloverlap.passes.analysis.effects import Effects
 from hloverlap.passes.analysis.permutes import grouped_functions
 from hloverlap.passes.base import Pass
-from hloverlap.passes.context import Context
+from hloverlap.passes.context import Context, Declined
 from hloverlap.passes.mlir import frontend_attributes
 from hloverlap.passes.mlir.locations import describe
 from hloverlap.passes.mlir.symbols import Symbols
@@ -28,6 +28,9 @@ _ENDS = (_SEND, _RECV)
 _PAIRS, _CHANNEL = "source_target_pairs", "channel_handle"
 _OWN_ATTRIBUTES = {_PAIRS, _CHANNEL, "is_host_transfer"}
 _DEVICE_TO_DEVICE = 1
+
+_NO_RECV = Declined("LSR002", "its token goes elsewhere than to the recv of the same data")
+_IN_GROUP = Declined("LSR006", "it is part of a group, which is one launch already")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,7 +81,7 @@ after:  %y = "stablehlo.collective_permute"(%x) <{… source_target_pairs = dens
             for block in blocks_with(function, *_ENDS):
                 if name in grouped:
                     for end in _ends(block):
-                        self._decline(end, "LSR006", "it is part of a group, which is one launch already", context)
+                        self._decline(end, _IN_GROUP, context)
                 else:
                     self._block(block, effects, context)
 
@@ -89,14 +92,14 @@ after:  %y = "stablehlo.collective_permute"(%x) <{… source_target_pairs = dens
             if isinstance(exchange, _Exchange):
                 found[exchange.send.results[0]] = exchange
             else:
-                self._decline(recv, *exchange, context)
+                self._decline(recv, exchange, context)
         for send in [end for end in _ends(block) if end.name == _SEND and end.results[0] not in found]:
-            self._decline(send, "LSR002", "its token goes elsewhere than to the recv of the same data", context)
+            self._decline(send, _NO_RECV, context)
         ordered = [op for view in block.operations if effects.is_ordered(op := view.operation) and op.name != _TOKEN]
         while held := _held_up(ordered, found):
             for key, between in held.items():
                 reason = f"{describe(between)}, which has an order, stands between the two"
-                self._decline(found.pop(key).recv, "LSR005", reason, context)
+                self._decline(found.pop(key).recv, Declined("LSR005", reason), context)
         for exchange in found.values():
             context.remark(
                 "LSR001", f"Made a permute with {describe(exchange.send)}: no other token orders it.", exchange.recv
@@ -104,33 +107,33 @@ after:  %y = "stablehlo.collective_permute"(%x) <{… source_target_pairs = dens
             self.count(context, "num-lowered")
             _lower(exchange)
 
-    def _decline(self, end: ir.Operation, code: str, reason: str, context: Context) -> None:
-        context.remark(code, f"Left as it is, so it is not merged with others: {reason}.", end)
+    def _decline(self, end: ir.Operation, declined: Declined, context: Context) -> None:
+        context.remark(declined.code, f"Left as it is, so it is not merged with others: {declined.reason}.", end)
         self.count(context, "num-declined")
 
 
-def _exchange(recv: ir.Operation) -> _Exchange | tuple[str, str]:
+def _exchange(recv: ir.Operation) -> _Exchange | Declined:
     """The exchange that a recv ends, or why that is no permute: a code and a clause."""
     block = recv.block
     send = _owner(recv.operands[0], block)
     if send is None or send.name != _SEND:
-        return "LSR003", "its token does not come from the send of the same data"
+        return Declined("LSR003", "its token does not come from the send of the same data")
     token = _owner(send.operands[len(send.operands) - 1], block)
     if token is None or token.name != _TOKEN:
-        return "LSR004", "the token of its send comes from another op, which has to be first"
+        return Declined("LSR004", "the token of its send comes from another op, which has to be first")
     if has_uses(recv.results[len(recv.results) - 1]) or len(list(send.results[0].uses)) > 1:
-        return "LSR004", "another op takes a token of the two, and has to be after them"
+        return Declined("LSR004", "another op takes a token of the two, and has to be after them")
     if len(send.operands) != 2 or len(recv.results) != 2 or not has_static_shape(recv.results[0].type):
-        return "LSR003", "it is not about one array of known size"
+        return Declined("LSR003", "it is not about one array of known size")
     if send.operands[0].type != recv.results[0].type:
-        return "LSR003", "what is sent and what is received differ in type"
+        return Declined("LSR003", "what is sent and what is received differ in type")
     for end in (send, recv):
         if others := [name for name in frontend_attributes.names(end) if name not in _OWN_ATTRIBUTES]:
-            return "LSR007", f"one of the two carries the attribute {others[0]}"
+            return Declined("LSR007", f"one of the two carries the attribute {others[0]}")
         if _PAIRS not in end.attributes or not _is_between_devices(end):
-            return "LSR003", "one of the two is a transfer from or to the host"
+            return Declined("LSR003", "one of the two is a transfer from or to the host")
     if sorted(pairs_of(send)) != sorted(pairs_of(recv)) or send.attributes[_CHANNEL] != recv.attributes[_CHANNEL]:
-        return "LSR003", "the pairs or the channels of send and recv differ"
+        return Declined("LSR003", "the pairs or the channels of send and recv differ")
     return _Exchange(send, recv)
 
 

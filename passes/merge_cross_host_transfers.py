@@ -18,7 +18,7 @@ from hloverlap.passes.base import Pass, option
 from hloverlap.passes.building.concatenation import concatenate
 from hloverlap.passes.building.grouping import group
 from hloverlap.passes.building.packing import can_pack
-from hloverlap.passes.context import Context
+from hloverlap.passes.context import Context, Declined
 from hloverlap.passes.errors import PassError
 from hloverlap.passes.merging import gain as merging_gain
 from hloverlap.passes.mlir.locations import describe
@@ -36,7 +36,10 @@ _MOST_KINDS = 64
 Set = list[Collective]
 
 # Measured on two H200s with XLA of jaxlib 0.11.2: such a device is left with whatever was in its memory.
-_PARTIAL = "in a group, a device that receives nothing would not get the zeros that it is to have"
+_PARTIAL = Declined("MCT013", "in a group, a device that receives nothing would not get the zeros that it is to have")
+
+_NO_NEIGHBOUR = Declined("MCT004", "no other one stands beside it: not in this block, or past a barrier")
+_NOT_READY = Declined("MCT005", "no other one that it could be merged with is ready with it")
 
 # What permutes must have in common, as a remark says it.
 _ALIKE = {
@@ -118,7 +121,7 @@ class _Merger:
         self._gains_inside = auto and target is not None and target.peer is not None
         self._row = target.row if target is not None else 0
         self._wanted: dict[ir.Value, Collective] = {}  # by what a permute gives
-        self._why: dict[Collective, tuple[str, str]] = {}  # why a permute is not merged: the last reason met
+        self._why: dict[Collective, Declined] = {}  # why a permute is not merged: the last reason met
 
     def run(self) -> None:
         permutes = [
@@ -145,7 +148,7 @@ class _Merger:
                 self._segment(segment, members)
             for fact in facts:
                 if fact not in met:
-                    self._decline(fact, "MCT004", "no other one stands beside it: not in this block, or past a barrier")
+                    self._decline(fact, _NO_NEIGHBOUR)
 
     def _crosses(self, fact: Collective) -> bool:
         topology = self._context.topology
@@ -161,10 +164,10 @@ class _Merger:
         if self._options.scope != "all" and not self._crosses(fact) and not self._gains_inside:
             return False
         if fact.stream is not None and not stream_annotations.is_own(fact.op):
-            self._decline(fact, "MCT002", f"it carries the user's stream annotation '{fact.stream}'")
+            self._decline(fact, Declined("MCT002", f"it carries the user's stream annotation '{fact.stream}'"))
             return False
         if not has_static_shape(fact.op.operands[0].type):
-            self._decline(fact, "MCT003", "its size is not known when compiling")
+            self._decline(fact, Declined("MCT003", "its size is not known when compiling"))
             return False
         return True
 
@@ -185,9 +188,13 @@ class _Merger:
                 sets = [part for level in levels for part in self._parts(way, level)]
                 segment, left = self._merge_all(way, segment, sets, left)
             for fact in (fact for kind in kinds[_MOST_KINDS:] for fact in kind):
-                self._why[fact] = "MCT012", f"there are more than {_MOST_KINDS} kinds of permutes in this block"
+                self._why[fact] = Declined(
+                    "MCT012", f"there are more than {_MOST_KINDS} kinds of permutes in this block"
+                )
         for fact in left:
-            self._decline(fact, *self._why.get(fact, ("MCT004", f"no other one {_ALIKE[self._options.strategy]}")))
+            self._decline(
+                fact, self._why.get(fact, Declined("MCT004", f"no other one {_ALIKE[self._options.strategy]}"))
+            )
 
     def _merge_all(self, way: str, segment: Segment, sets: list[Set], left: Set) -> tuple[Segment, Set]:
         """Merges each set; gives the segment as it then is, and those of `left` that are in no set."""
@@ -217,21 +224,21 @@ class _Merger:
         kinds: dict[Hashable, Set] = {}
         for fact in members:
             if way == "concat" and not can_pack(fact.op.operands[0].type):
-                self._why[fact] = "MCT007", f"elements of type {fact.dtypes[0]} cannot be packed bit for bit"
+                self._why[fact] = Declined("MCT007", f"elements of type {fact.dtypes[0]} cannot be packed bit for bit")
                 continue
             if way == "concat" and (axes := self._axes.free(fact.op)):
                 names = " and ".join(axes)
-                self._why[fact] = "MCT016", f"packed flat it could not stay divided along mesh axis {names}"
+                self._why[fact] = Declined("MCT016", f"packed flat it could not stay divided along mesh axis {names}")
                 continue
             if way == "group" and not self._all_receive(fact):
-                self._why[fact] = "MCT013", _PARTIAL
+                self._why[fact] = _PARTIAL
                 continue
             key: tuple[Hashable, ...] = (fact.mode,)
             if way == "concat":
                 key += (fact.canonical_pairs, stream_annotations.carried(fact.op))
             if auto:
                 key += (waits[fact],)  # one that is ready early is not held back for one that is ready late
-                self._why.setdefault(fact, ("MCT005", "no other one that it could be merged with is ready with it"))
+                self._why.setdefault(fact, _NOT_READY)
             kinds.setdefault(key, []).append(fact)
         return [kind for kind in kinds.values() if len(kind) >= self._options.min_count]
 
@@ -247,7 +254,7 @@ class _Merger:
             for fact in part:
                 if level[fact] != level[part[0]]:
                     reason = f"merging it with {describe(part[0].op)} would make a cycle with what was merged before"
-                    self._why[fact] = self._why[part[0]] = ("MCT006", reason)
+                    self._why[fact] = self._why[part[0]] = Declined("MCT006", reason)
 
     def _parts(self, way: str, independent: Set) -> list[Set]:
         """Splits independent permutes at max-bytes, and keeps the parts that are worth merging."""
@@ -261,20 +268,20 @@ class _Merger:
             size += fact.bytes
         worthwhile = []
         for part in parts:
-            reason = self._objection(way, part, len(parts) > 1)
-            if reason is None:
+            declined = self._objection(way, part, len(parts) > 1)
+            if declined is None:
                 worthwhile.append(part)
             else:
                 for fact in part:
-                    if self._why.get(fact, ("",))[0] not in _TELLING:
-                        self._why[fact] = reason
+                    if fact not in self._why or self._why[fact].code not in _TELLING:
+                        self._why[fact] = declined
         return worthwhile
 
-    def _objection(self, way: str, part: Set, was_split: bool) -> tuple[str, str] | None:
+    def _objection(self, way: str, part: Set, was_split: bool) -> Declined | None:
         if len(part) < self._options.min_count:
             if was_split:
-                return "MCT008", f"with another one it would be more than max-bytes={self._options.max_bytes}"
-            return "MCT005", "each of the others waits for it or it waits for them"
+                return Declined("MCT008", f"with another one it would be more than max-bytes={self._options.max_bytes}")
+            return Declined("MCT005", "each of the others waits for it or it waits for them")
         return merging_gain.objection(way, part, self._context) if self._options.strategy == "auto" else None
 
     def _merge(self, way: str, part: Set) -> Collective | None:
@@ -306,8 +313,8 @@ class _Merger:
         self._wanted[packed.op.results[0]] = packed
         return packed
 
-    def _decline(self, fact: Collective, code: str, reason: str) -> None:
-        self._context.remark(code, f"Not merged: {reason}.", fact.op)
+    def _decline(self, fact: Collective, declined: Declined) -> None:
+        self._context.remark(declined.code, f"Not merged: {declined.reason}.", fact.op)
         self._count("num-declined")
 
     def _count(self, statistic: str, amount: int = 1) -> None:

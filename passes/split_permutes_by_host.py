@@ -16,7 +16,7 @@ from hloverlap.passes.analysis.device_ids import DeviceIds
 from hloverlap.passes.analysis.permutes import segments_with_permutes
 from hloverlap.passes.base import Pass, option
 from hloverlap.passes.building import device_select
-from hloverlap.passes.context import Context
+from hloverlap.passes.context import Context, Declined
 from hloverlap.passes.errors import PassError
 from hloverlap.passes.machine.topology import Pair, Topology
 from hloverlap.passes.mlir.symbols import Symbols
@@ -74,8 +74,8 @@ after:  %b = "stablehlo.collective_permute"(%x) <{… [[0, 1], [2, 3]] …}>
         staying = [pair for pair in fact.canonical_pairs if not topology.crosses(pair)]
         if not crossing or all(source == target for source, target in staying):
             return  # what a device sends to itself is no message
-        if reason := self._objection(fact, ids):
-            context.remark(reason[0], f"Not split by host: {reason[1]}.", fact.op)
+        if declined := self._objection(fact, ids):
+            context.remark(declined.code, f"Not split by host: {declined.reason}.", fact.op)
             self.count(context, "num-declined")
             return
         context.remark(
@@ -89,16 +89,16 @@ after:  %b = "stablehlo.collective_permute"(%x) <{… [[0, 1], [2, 3]] …}>
         assert count is not None, "split without knowing the devices"
         _split(fact, staying, crossing, count)
 
-    def _objection(self, fact: Collective, ids: DeviceIds) -> tuple[str, str] | None:
+    def _objection(self, fact: Collective, ids: DeviceIds) -> Declined | None:
         value_type = fact.op.operands[0].type
         if carried := stream_annotations.carried(fact.op):
-            return "SPH003", f"it carries the attribute {carried[0][0]}"
+            return Declined("SPH003", f"it carries the attribute {carried[0][0]}")
         if not device_select.can_select(value_type):
-            return "SPH004", f"no select of a {value_type} is known to keep every bit"
+            return Declined("SPH004", f"no select of a {value_type} is known to keep every bit")
         if fact.bytes < self.min_bytes:
-            return "SPH002", f"a device sends {fact.bytes} bytes, fewer than min-bytes={self.min_bytes}"
+            return Declined("SPH002", f"a device sends {fact.bytes} bytes, fewer than min-bytes={self.min_bytes}")
         if objection := ids.objection(fact.op, fact.mode, fact.pairs):
-            return "SPH005", objection
+            return Declined("SPH005", objection)
         return None
 
 

@@ -1,4 +1,7 @@
-"""Which ops a rewrite must not move anything across."""
+"""Which ops a rewrite must not move anything across.
+
+It goes by names: MLIR's own answer, MemoryEffectsOpInterface.get_effects, is in the bindings of jaxlib 0.12 only.
+"""
 
 from __future__ import annotations
 

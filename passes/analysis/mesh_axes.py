@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy
 
-from hloverlap.passes.mlir.modules import symbol_name
-from hloverlap.passes.mlir.symbols import CALLS, Symbols
+from hloverlap.passes.mlir.symbols import CALLS, Symbols, symbol_name
 from hloverlap.passes.mlir.walk import FUNCTION, MANUAL_COMPUTATION, ops_in
 
 # How GSPMD enters a manual computation, with what its sharding is in one that is manual over some axes only; and the

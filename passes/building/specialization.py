@@ -8,8 +8,7 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from hloverlap.passes.analysis.dataflow import Instance
-from hloverlap.passes.mlir.modules import symbol_name
-from hloverlap.passes.mlir.symbols import Symbols
+from hloverlap.passes.mlir.symbols import Symbols, symbol_name
 from hloverlap.passes.mlir.walk import ops_in
 
 Wishes = Mapping[Instance, Mapping[ir.Operation, Hashable]]

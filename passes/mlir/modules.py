@@ -9,6 +9,7 @@ from typing import NamedTuple
 from jaxlib.mlir import ir
 
 from hloverlap.passes.mlir import frontend_attributes
+from hloverlap.passes.mlir.symbols import symbol_name
 from hloverlap.passes.mlir.walk import FUNCTION, ops_in, terminator
 
 # The attributes of a module that say for how many devices it is.
@@ -73,11 +74,6 @@ def entry_function(module: ir.Module) -> ir.Operation | None:
     """Gives the function ``main``, None where there is none."""
     functions = (op.operation for op in module.body if op.operation.name == FUNCTION)
     return next((function for function in functions if symbol_name(function) == MAIN), None)
-
-
-def symbol_name(op: ir.Operation) -> str:
-    """Gives the name of a function, or of another op that has a name in its module."""
-    return str(ir.StringAttr(op.attributes["sym_name"]).value)
 
 
 def signature(function: ir.Operation) -> ir.FunctionType:

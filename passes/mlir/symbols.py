@@ -11,17 +11,21 @@ _CALLEE = {CALL: "callee", "stablehlo.composite": "decomposition"}
 CALLS = frozenset(_CALLEE)  # what runs a function in its place
 
 
+def symbol_name(op: ir.Operation) -> str:
+    """Gives the name of a function, or of another op that has a name in its module."""
+    return str(ir.StringAttr(op.attributes["sym_name"]).value)
+
+
 class Symbols:
     """functions: symbol name -> func.func, in module order."""
 
     def __init__(self, module: ir.Operation) -> None:
-        self._given: set[str] = set()
+        held = [op.operation for op in module.regions[0].blocks[0].operations]
+        # MLIR's own SymbolTable.insert renames too, but frees an op twice that was not in the module before, with
+        # which the process may end (jaxlib 0.10.2 and 0.12.0).
+        self._taken = {symbol_name(op) for op in held if "sym_name" in op.attributes}
         self._numbers: dict[str, int] = {}  # the next one to try for a wish
-        self.functions: dict[str, ir.Operation] = {
-            op.operation.attributes["sym_name"].value: op.operation
-            for op in module.regions[0].blocks[0].operations
-            if op.operation.name == FUNCTION
-        }
+        self.functions: dict[str, ir.Operation] = {symbol_name(op): op for op in held if op.name == FUNCTION}
 
     def callee(self, op: ir.Operation) -> str | None:
         """Name of the function an op runs in place, or None. The function may be missing from the module."""
@@ -65,10 +69,10 @@ class Symbols:
             call.attributes[_CALLEE[call.name]] = ir.FlatSymbolRefAttr.get(function, call.context)
 
     def unused(self, wish: str) -> str:
-        """`wish`, or `wish_0`, `wish_1` … : the first that no function has and that was not given out before."""
+        """`wish`, or `wish_0`, `wish_1` … : the first that nothing in the module has and that was not given out."""
         name = wish
-        while name in self.functions or name in self._given:
+        while name in self._taken:
             number = self._numbers.get(wish, 0)
             name, self._numbers[wish] = f"{wish}_{number}", number + 1
-        self._given.add(name)
+        self._taken.add(name)
         return name

@@ -10,7 +10,8 @@ from hloverlap.passes.analysis.collectives import KINDS, PERMUTE, Collective
 from hloverlap.passes.machine.topology import Pair
 from hloverlap.passes.mlir import frontend_attributes, mhlo
 from hloverlap.passes.mlir.locations import source_of
-from hloverlap.passes.mlir.modules import bytecode, device_counts, symbol_name, uses_shardy
+from hloverlap.passes.mlir.modules import bytecode, device_counts, uses_shardy
+from hloverlap.passes.mlir.symbols import symbol_name
 from hloverlap.passes.mlir.walk import function_of, ops_in
 from hloverlap.pipeline.audit.launches import ID_ATTRIBUTE
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy, stablehlo
 
-from hloverlap.passes.mlir.modules import symbol_name
+from hloverlap.passes.mlir.symbols import symbol_name
 from hloverlap.passes.mlir.walk import terminator
 from hloverlap.pipeline.equivalence.entry import NotRunnableError
 from hloverlap.pipeline.equivalence.interpreter.op_eval import Evaluator, Value

@@ -15,9 +15,9 @@ from hloverlap.passes.mlir.modules import (
     keep_arguments,
     keep_results,
     signature,
-    symbol_name,
     uses_shardy,
 )
+from hloverlap.passes.mlir.symbols import symbol_name
 
 TEXT = """
 func.func @main(%a: tensor<f32> {a.b}, %b: tensor<i32> {a.c}) -> (tensor<f32> {a.d}, tensor<i32> {a.e}) {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from jaxlib.mlir import ir
 
-from hloverlap.passes.mlir.symbols import Symbols
 from hloverlap.passes.mlir.walk import (
     FreeValues,
     blocks_with,
@@ -114,44 +113,3 @@ def test_where_a_value_comes_from_and_goes_to(module: ir.Operation) -> None:
     assert function_of(module) is None
     terminator(function.regions[0].blocks[0]).erase()
     assert not has_uses(if_.results[0])
-
-
-CALLS = """
-func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
-  %b = call @outer(%a) : (tensor<4xf32>) -> tensor<4xf32>
-  %c = call @plain(%b) : (tensor<4xf32>) -> tensor<4xf32>
-  %d = call @missing(%c) : (tensor<4xf32>) -> tensor<4xf32>
-  return %d : tensor<4xf32>
-}
-func.func private @outer(%a: tensor<4xf32>) -> tensor<4xf32> {
-  %b = stablehlo.composite "a.b" %a {decomposition = @inner} : (tensor<4xf32>) -> tensor<4xf32>
-  return %b : tensor<4xf32>
-}
-func.func private @inner(%a: tensor<4xf32>) -> tensor<4xf32> {
-  %b = stablehlo.sine %a : tensor<4xf32>
-  return %b : tensor<4xf32>
-}
-func.func private @plain(%a: tensor<4xf32>) -> tensor<4xf32> {
-  %b = call @plain(%a) : (tensor<4xf32>) -> tensor<4xf32>
-  return %b : tensor<4xf32>
-}
-func.func private @missing(tensor<4xf32>) -> tensor<4xf32>"""
-
-
-def test_functions_hold_what_the_functions_that_they_call_hold(mlir: ir.Context) -> None:
-    module = ir.Module.parse(CALLS)
-    symbols = Symbols(module.operation)
-    assert symbols.holding("stablehlo.sine") == {"main", "outer", "inner"}
-    assert symbols.holding("stablehlo.cosine") == frozenset()
-    assert symbols.callees("main") == ["outer", "plain", "missing"]
-    assert symbols.callees("nobody") == []
-
-
-def test_calls_of_both_kinds_are_redirected(mlir: ir.Context) -> None:
-    parsed = ir.Module.parse(CALLS)
-    module = parsed.operation
-    symbols = Symbols(module)
-    for call in ops_in(module, "func.call", "stablehlo.composite"):
-        symbols.redirect(call, "plain")
-    assert module.verify()
-    assert {symbols.callee(call) for call in ops_in(module, "func.call", "stablehlo.composite")} == {"plain"}
