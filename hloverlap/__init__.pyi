@@ -25,9 +25,9 @@ from hloverlap.pipeline.jax_jit.interface import enabled as enabled
 from hloverlap.pipeline.jax_jit.interface import install as install
 from hloverlap.pipeline.jax_jit.interface import jit as jit
 from hloverlap.pipeline.jax_jit.interface import uninstall as uninstall
-from hloverlap.pipeline.jax_jit.records import Entry as Entry
+from hloverlap.pipeline.jax_jit.records import CompileRecord as CompileRecord
 from hloverlap.pipeline.jax_jit.records import PartitionerPermutes as PartitionerPermutes
-from hloverlap.pipeline.jax_jit.records import Record as Record
-from hloverlap.pipeline.jax_jit.records import clear_records as clear_records
-from hloverlap.pipeline.jax_jit.records import records as records
+from hloverlap.pipeline.jax_jit.records import RecordLog as RecordLog
+from hloverlap.pipeline.jax_jit.session import clear_records as clear_records
+from hloverlap.pipeline.jax_jit.session import records as records
 from hloverlap.pipeline.transfers.device_put import device_put as device_put

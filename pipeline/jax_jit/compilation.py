@@ -1,4 +1,4 @@
-"""One compile with a setting: the pipeline, XLA, and the entry that says what happened."""
+"""One compile through a pipeline: the passes, XLA, and the record that says what happened."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from hloverlap.pipeline import jax_internals
-from hloverlap.pipeline.jax_jit import partitioner, records, rewriting
-from hloverlap.pipeline.jax_jit.records import Entry, Outcome, PartitionerPermutes
+from hloverlap.pipeline.jax_jit import partitioner, rewriting
+from hloverlap.pipeline.jax_jit.config import JitConfig
+from hloverlap.pipeline.jax_jit.partitioner import PartitionerCallback
+from hloverlap.pipeline.jax_jit.records import CompileRecord, Outcome, PartitionerPermutes
 from hloverlap.pipeline.jax_jit.rewriting import Rewrite
-from hloverlap.pipeline.jax_jit.settings import find
 
 
 class PipelineWarning(UserWarning):
@@ -25,36 +26,42 @@ class PipelineWarning(UserWarning):
 class Compilation:
     """See `run`.
 
-    token: of the setting. options: jaxlib's CompileOptions, with all that the user asked for.
-    devices: in the order of the partitions. build: compiles a module with options.
+    token: that of `config`. options: jaxlib's CompileOptions, with all that the user asked for.
+    devices: in the order of the partitions. build: compiles a module with options. callback: what XLA asks about the
+    partitioner's permutes. keep: is given the record.
     """
 
     def __init__(
         self,
+        config: JitConfig,
         token: str,
         module: ir.Module,
         options: Any,
         platform: str,
         devices: tuple[Any, ...],
         build: Callable[[ir.Module, Any], Any],
+        callback: PartitionerCallback,
+        keep: Callable[[CompileRecord], None],
     ) -> None:
-        self._setting = find(token)
+        self._config = config
         self._module = module
         self._options = options
         self._devices = devices
         self._build = build
+        self._callback = callback
+        self._keep = keep
         function = rewriting.function_name(ir.StringAttr(module.operation.attributes["sym_name"]).value)
-        self._entry = Entry(function, "unchanged", "", platform, len(devices), token)
+        self._record = CompileRecord(function, "unchanged", "", platform, len(devices), str(token))
 
     def run(self) -> Any:
         """The executable of the rewritten module, or of the original where there is a reason, which is recorded.
 
-        Raises what XLA raises for the original; with a strict setting also what the pipeline raises, and XLA for
+        Raises what XLA raises for the original; with a strict configuration also what the pipeline raises, and XLA for
         the rewritten module.
         """
-        platform = self._entry.platform
-        if not self._setting.covers(self._entry.function):
-            return self._original("left out", f"its name does not match '{self._setting.functions}'")
+        platform = self._record.platform
+        if not self._config.covers(self._record.function):
+            return self._original("left out", f"its name does not match '{self._config.functions}'")
         if platform not in rewriting.COVERED:
             return self._original("not covered", f"the passes know nothing of backend '{platform}'")
         try:
@@ -72,22 +79,21 @@ class Compilation:
                 raise
             return self._failed("XLA refused the rewritten module", error)
         if rewrite.mark:
-            self._note(partitioner=partitioner.answer(rewrite.mark))
-        self._record(*self._outcome(rewrite))
+            self._note(partitioner=self._callback.answer(rewrite.mark))
+        self._finish(*self._outcome(rewrite))
         return executable
 
     def _rewrite(self) -> Rewrite:
-        platform, several = self._entry.platform, len(self._devices) > 1
-        asked = self._setting.partitioner_permutes and several
+        platform, several = self._record.platform, len(self._devices) > 1
+        asked = self._config.partitioner_permutes and several
         obstacle = partitioner.obstacle(platform) if asked else ""
         if obstacle:
             self._note(partitioner=PartitionerPermutes(obstacle))
         elif asked:
-            partitioner.listen()
+            self._callback.listen()
         given = jax_internals.option_overrides(self._options)
-        rewrite = rewriting.rewrite(
-            self._entry.token, self._module, platform, self._devices, given, marked=asked and not obstacle
-        )
+        token = self._record.token if asked and not obstacle else ""
+        rewrite = rewriting.rewrite(self._config, self._module, platform, self._devices, given, token)
         self._note(
             remarks=rewrite.result.remarks,
             statistics=rewrite.result.statistics,
@@ -99,27 +105,27 @@ class Compilation:
         return rewrite
 
     def _outcome(self, rewrite: Rewrite) -> tuple[Outcome, str]:
-        in_hlo = self._entry.partitioner.annotated if self._entry.partitioner else 0
+        in_hlo = self._record.partitioner.annotated if self._record.partitioner else 0
         if rewrite.result.changed:
-            return "rewritten", self._entry.changes or "the pipeline changed the module"
+            return "rewritten", self._record.changes or "the pipeline changed the module"
         if in_hlo:
             return "rewritten", "only permutes that the partitioner made were changed"
         return "unchanged", "the pipeline ran and found nothing to change"
 
     def _original(self, outcome: Outcome, message: str) -> Any:
         executable = self._timed(self._module, self._options)
-        self._record(outcome, message)
+        self._finish(outcome, message)
         return executable
 
     def _failed(self, what: str, error: Exception) -> Any:
-        """The executable of the original. Raises `error` where the setting is strict."""
+        """The executable of the original. Raises `error` where the configuration is strict."""
         text = " ".join(f"{error}".split()) or type(error).__name__
         message = f"{what}: {text}"
         self._note(statistics={}, options={}, options_kept=(), fingerprint="", partitioner=None)
-        if self._setting.strict:
-            self._record("failed", message)
+        if self._config.strict:
+            self._finish("failed", message)
             raise error
-        warnings.warn(f"{self._entry.function} runs as it was written; {message}", PipelineWarning, stacklevel=2)
+        warnings.warn(f"{self._record.function} runs as it was written; {message}", PipelineWarning, stacklevel=2)
         return self._original("failed", message)
 
     def _timed(self, module: ir.Module, options: Any) -> Any:
@@ -129,8 +135,8 @@ class Compilation:
         return executable
 
     def _note(self, **facts: Any) -> None:
-        self._entry = dataclasses.replace(self._entry, **facts)
+        self._record = dataclasses.replace(self._record, **facts)
 
-    def _record(self, outcome: Outcome, message: str) -> None:
+    def _finish(self, outcome: Outcome, message: str) -> None:
         self._note(outcome=outcome, message=message)
-        records.add(self._entry)
+        self._keep(self._record)

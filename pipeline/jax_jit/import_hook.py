@@ -1,4 +1,4 @@
-"""Installs a setting as soon as a program imports jax, and no earlier.
+"""Installs the pipeline as soon as a program imports jax, and no earlier.
 
 jax and jaxlib read the environment when they are loaded, and a program may set it before it imports them. So nothing
 here may load either.

@@ -1,12 +1,12 @@
 """The pipeline for one function, for a block of a program, or for all of it.
 
-    step = hloverlap.pipeline.jit(step, "overlap", donate_argnums=0)
+    step = hloverlap.jit(step, "overlap", donate_argnums=0)
 
-    with hloverlap.pipeline.enabled("overlap", functions="train_*") as compiled:
+    with hloverlap.enabled("overlap", functions="train_*") as compiled:
         train(...)
-    for entry in compiled: print(entry.function, entry.outcome, entry.message)
+    for record in compiled: print(record.function, record.outcome, record.message)
 
-    hloverlap.pipeline.install("overlap")
+    hloverlap.install("overlap")
 
 The rewrite happens in jit's own compile. Calls afterwards are jit's own, at no cost.
 """
@@ -23,9 +23,10 @@ import jax
 from hloverlap.passes.analysis import cost
 from hloverlap.passes.base import Pass
 from hloverlap.passes.machine.topology import Topology
-from hloverlap.pipeline.jax_jit import hook
-from hloverlap.pipeline.jax_jit.records import Record
-from hloverlap.pipeline.jax_jit.settings import Setting, register
+from hloverlap.pipeline.jax_jit.config import JitConfig
+from hloverlap.pipeline.jax_jit.hook import OPTION
+from hloverlap.pipeline.jax_jit.records import RecordLog
+from hloverlap.pipeline.jax_jit.session import SESSION
 
 Pipeline = str | Pass | Iterable[Pass]
 
@@ -51,13 +52,14 @@ def jit(
     The result is what jax.jit gives: called inside another jit, it is compiled as part of that one.
     Raises PipelineError (ill-formed pipeline), TopologyError, TargetError, and what jax.jit raises.
     """
-    setting = Setting.of(
+    config = JitConfig.of(
         pipeline, topology, target, verify_each, strict=strict, partitioner_permutes=partitioner_permutes
     )
     of_user = options.pop("compiler_options", None) or {}
-    decorate = functools.partial(jax.jit, compiler_options={**of_user, hook.OPTION: register(setting)}, **options)
+    compiler_options = {**of_user, OPTION: SESSION.configs.token(config)}
+    decorate = functools.partial(jax.jit, compiler_options=compiler_options, **options)
     jitted = decorate if fun is None else decorate(fun)
-    hook.acquire()  # for good: a jitted function may be compiled at any time
+    SESSION.acquire()  # for good: a jitted function may be compiled at any time
     return jitted
 
 
@@ -71,29 +73,18 @@ def enabled(
     functions: str = "*",
     strict: bool = False,
     partitioner_permutes: bool = False,
-) -> Iterator[Record]:
+) -> Iterator[RecordLog]:
     """Every jit that this thread compiles inside the block goes through `pipeline`; functions of `jit` keep theirs.
 
     functions: patterns with * and ?, separated by commas; others are compiled as they are.
-    The other parameters are as for `jit`. Gives the record of what is compiled.
+    The other parameters are as for `jit`. Gives the log of what is compiled: see `RecordLog`.
 
-    What was compiled outside is compiled anew inside, and the other way round: the setting is part of the key of
-    jit's caches. Entering the same setting again finds what it had compiled.
+    What was compiled outside is compiled anew inside, and the other way round: the configuration is part of the key of
+    jit's caches. Entering the same one again finds what it had compiled.
     """
-    setting = Setting.of(pipeline, topology, target, verify_each, functions, strict, partitioner_permutes)
-    token = register(setting)
-    record = Record(token)
-    hook.acquire()
-    try:
-        hook.note_compiled_before(token)
-        with hook.active(token):
-            yield record
-    finally:
-        hook.release()
-        record.close()
-
-
-_installed: list[Record] = []
+    config = JitConfig.of(pipeline, topology, target, verify_each, functions, strict, partitioner_permutes)
+    with SESSION.enabled(config) as log:
+        yield log
 
 
 def install(
@@ -105,24 +96,15 @@ def install(
     functions: str = "*",
     strict: bool = False,
     partitioner_permutes: bool = False,
-) -> Record:
-    """The same as `enabled` for all threads, until `uninstall`. A second call replaces the setting of the first.
+) -> RecordLog:
+    """Does for all threads what `enabled` does, until `uninstall`; a second call replaces the first. Gives the log.
 
     It does not start jax's backends, so that ``jax.distributed.initialize`` and the like may follow.
     """
-    setting = Setting.of(pipeline, topology, target, verify_each, functions, strict, partitioner_permutes)
-    uninstall()
-    token = register(setting)
-    _installed.append(Record(token))
-    hook.acquire()
-    hook.note_compiled_before(token)
-    hook.active.set_global(token)
-    return _installed[0]
+    config = JitConfig.of(pipeline, topology, target, verify_each, functions, strict, partitioner_permutes)
+    return SESSION.install(config)
 
 
 def uninstall() -> None:
     """Undoes `install`; nothing happens where nothing is installed."""
-    while _installed:
-        hook.active.set_global(None)
-        hook.release()
-        _installed.pop().close()
+    SESSION.uninstall()

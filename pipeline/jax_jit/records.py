@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
-import logging
 import threading
 from collections.abc import Iterator, Mapping
 from typing import Literal
@@ -12,19 +12,20 @@ from hloverlap.passes.context import CompileOption, Remark
 
 Outcome = Literal["rewritten", "unchanged", "failed", "not covered", "left out", "compiled before"]
 
-logger = logging.getLogger("hloverlap.pipeline")
+# As many functions as jax's own caches hold (`max_size` in jax._src.util.cache): what is older is compiled anew.
+MOST_RECORDS = 4096
 
 
 @dataclasses.dataclass(frozen=True)
 class PartitionerPermutes:
-    """What became of the permutes that only the partitioner knows.
-
-    message: one sentence. remarks, statistics: of the stream assignment on HLO; empty where it did not run.
-    """
+    """What became of the permutes that only the partitioner knows."""
 
     message: str
+    """One sentence."""
     remarks: tuple[Remark, ...] = ()
+    """What the stream assignment said about the HLO module; empty where it did not run."""
     statistics: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    """What it counted; empty where it did not run."""
 
     @property
     def annotated(self) -> int:
@@ -33,33 +34,39 @@ class PartitionerPermutes:
 
 
 @dataclasses.dataclass(frozen=True)
-class Entry:
-    """One compile.
-
-    function: the name that jit compiles it under. outcome: ``rewritten``, ``unchanged`` (the pipeline ran and found
-    nothing to do), ``failed`` (a pass or XLA refused; the original program runs), ``not covered`` (the backend has no
-    use for it), ``left out`` (by its name) or ``compiled before`` (the pipeline was on). message: one sentence.
-    platform, devices: what it was compiled for. token: of the setting.
-    remarks, statistics: of the passes. options: XLA options added. options_kept: those not added, since the user has
-    set them. rewrite_seconds: all that was done before XLA. compile_seconds: XLA, or the persistent cache.
-    fingerprint: SHA-256, in hex, of the module that was compiled, without locations; "" where it was not looked at.
-    partitioner: None where it was not asked for.
-    """
+class CompileRecord:
+    """What became of one function when jit compiled it."""
 
     function: str
+    """The name that jit compiles it under."""
     outcome: Outcome
+    """``rewritten``, ``unchanged`` (the pipeline ran and found nothing to do), ``failed`` (a pass or XLA refused; the
+    original program runs), ``not covered`` (the backend has no use for it), ``left out`` (by its name) or ``compiled
+    before`` (the pipeline was on)."""
     message: str
+    """One sentence."""
     platform: str = ""
+    """The backend that it was compiled for."""
     devices: int = 0
+    """How many devices it was compiled for."""
     token: str = ""
+    """Which configuration it was compiled by."""
     remarks: tuple[Remark, ...] = ()
+    """What the passes said."""
     statistics: Mapping[str, Mapping[str, int]] = dataclasses.field(default_factory=dict)
+    """What the passes counted: pass -> statistic -> number."""
     options: Mapping[str, CompileOption] = dataclasses.field(default_factory=dict)
+    """XLA options that were added."""
     options_kept: tuple[str, ...] = ()
+    """XLA options that were not added, since the user has set them."""
     rewrite_seconds: float = 0.0
+    """The time of all that was done before XLA was called."""
     compile_seconds: float = 0.0
+    """The time that XLA took, or the persistent cache."""
     fingerprint: str = ""
+    """SHA-256, in hex, of the module that was compiled, without locations; "" where it was not looked at."""
     partitioner: PartitionerPermutes | None = None
+    """None where ``partitioner_permutes`` was not asked for."""
 
     @property
     def changes(self) -> str:
@@ -71,56 +78,34 @@ class Entry:
         return ", ".join(f"{name} {count}" for name, count in counts.items() if count)
 
 
-class Record:
-    """The entries of one setting while it is on; iterate over it, or take its length.
+class RecordLog:
+    """The newest records, in order of compilation; iterate over it, or take its length.
 
-    Other threads that use the same setting at the same time are in it.
+    A log of a block or of an installation holds what its configuration compiled while it was on, in all threads.
     """
 
-    def __init__(self, token: str) -> None:
-        self.token = token
-        self._entries: list[Entry] = []
-        with _lock:
-            _open.append(self)
+    dropped: int = 0
+    """How many older records have made way for newer ones."""
 
-    def close(self) -> None:
-        """Takes no more entries."""
-        with _lock:
-            _open.remove(self)
+    def __init__(self, most: int = MOST_RECORDS) -> None:
+        self._records: collections.deque[CompileRecord] = collections.deque(maxlen=most)
+        self._lock = threading.Lock()
 
-    def add(self, entry: Entry) -> None:
-        """Keeps an entry."""
-        self._entries.append(entry)
+    def add(self, record: CompileRecord) -> None:
+        """Keeps a record; the oldest makes way for it where `most` are kept."""
+        with self._lock:
+            self.dropped += len(self._records) == self._records.maxlen
+            self._records.append(record)
 
-    def __iter__(self) -> Iterator[Entry]:
-        return iter(tuple(self._entries))
+    def clear(self) -> None:
+        """Forgets all records."""
+        with self._lock:
+            self._records.clear()
+            self.dropped = 0
+
+    def __iter__(self) -> Iterator[CompileRecord]:
+        with self._lock:
+            return iter(tuple(self._records))
 
     def __len__(self) -> int:
-        return len(self._entries)
-
-
-_entries: list[Entry] = []
-_open: list[Record] = []
-_lock = threading.Lock()
-
-
-def add(entry: Entry) -> None:
-    """Keeps an entry, in the log of the process and in the open records of its setting, and tells `logging`."""
-    with _lock:
-        _entries.append(entry)
-        for record in _open:
-            if record.token == entry.token:
-                record.add(entry)
-    logger.info("%s: %s: %s", entry.function, entry.outcome, entry.message)
-
-
-def records() -> tuple[Entry, ...]:
-    """Every entry since the start of the process, or since `clear_records`, in order of compilation."""
-    with _lock:
-        return tuple(_entries)
-
-
-def clear_records() -> None:
-    """Forgets all entries."""
-    with _lock:
-        _entries.clear()
+        return len(self._records)

@@ -18,7 +18,7 @@ from hloverlap.passes.mlir.dialects import make_context
 from hloverlap.passes.mlir.modules import bytecode, copy_of
 from hloverlap.pipeline.execution import running
 from hloverlap.pipeline.jax_jit import compiling, partitioner
-from hloverlap.pipeline.jax_jit.settings import find
+from hloverlap.pipeline.jax_jit.config import JitConfig
 
 if TYPE_CHECKING:
     import jax
@@ -29,48 +29,53 @@ COVERED = ("cpu", *xla_options.GPU_PLATFORMS)
 
 @dataclasses.dataclass(frozen=True)
 class Rewrite:
-    """What jit is to compile instead.
-
-    module: in the context of the original; None where the original will do. result: of the pipeline.
-    options: XLA options to add. options_kept: asked for, but the user has set them.
-    seconds: what all this took. fingerprint: see records.Entry. mark: what `partitioner` finds in the module, "" for
-    nothing.
-    """
+    """What jit is to compile instead of a module."""
 
     module: ir.Module | None
+    """In the context of the original; None where the original will do."""
     result: running.Result
+    """What the pipeline did."""
     options: Mapping[str, CompileOption]
+    """XLA options to add."""
     options_kept: tuple[str, ...]
+    """XLA options that were asked for, but that the user has set."""
     seconds: float
+    """The time that all this took."""
     fingerprint: str
+    """See `CompileRecord.fingerprint`."""
     mark: str
+    """What `partitioner` finds in the module; "" for nothing."""
 
 
 def rewrite(
-    token: str, module: ir.Module, platform: str, devices: Sequence[jax.Device], given: Collection[str], marked: bool
+    config: JitConfig,
+    module: ir.Module,
+    platform: str,
+    devices: Sequence[jax.Device],
+    given: Collection[str] = (),
+    token: str = "",
 ) -> Rewrite:
-    """Runs a setting's pipeline on a copy of `module`.
+    """Runs a configuration's pipeline on a copy of `module`.
 
-    devices: in the order of the partitions. given: XLA options that the user set for this compile. marked: whether
-    `partitioner` is to treat the module. Raises what `running.run` raises.
+    devices: in the order of the partitions. given: XLA options that the user set for this compile. token: that of
+    `config` where `partitioner` is to treat the module, "" where it is not. Raises what `running.run` raises.
     """
     start = time.perf_counter()
-    setting = find(token)
-    topology = setting.topology if len(devices) > 1 else None
+    topology = config.topology if len(devices) > 1 else None
     result = running.run_in_place(
         _copy(module),
-        setting.steps,
+        config.steps,
         topology=topology or compiling.topology_of(devices),
-        target=setting.target or compiling.target_of(devices),
-        verify_each=setting.verify_each,
+        target=config.target or compiling.target_of(devices),
+        verify_each=config.verify_each,
     )
-    replacement = copy_of(result.module, module.context) if result.changed or marked else None
+    replacement = copy_of(result.module, module.context) if result.changed or token else None
     fingerprint = _fingerprint(result.module)
-    mark = partitioner.make_mark(token, fingerprint) if marked else ""
+    mark = partitioner.make_mark(token, fingerprint) if token else ""
     asked = dict(result.compile_options)
     if mark and replacement is not None:
         partitioner.leave_mark(replacement, mark)
-        asked |= partitioner.options(setting, result.compile_options)
+        asked |= partitioner.options(config, result.compile_options)
     added = xla_options.to_add(platform, asked, given)
     kept = tuple(name for name in asked if name not in added) if platform in xla_options.GPU_PLATFORMS else ()
     return Rewrite(replacement, result, added, kept, time.perf_counter() - start, fingerprint, mark)
@@ -88,7 +93,7 @@ class _Spare(threading.local):
     bytes = 0
 
 
-_spare = _Spare()
+_spare = _Spare()  # not in the session: a cache that ends with its thread, is bounded, and shows in nothing but time
 
 
 def _copy(module: ir.Module) -> ir.Module:

@@ -16,6 +16,8 @@ from hloverlap.pipeline.transfers.planning import Lane
 from hloverlap.pipeline.transfers.routes import Path
 
 _SECONDS = 1800.0  # a process may be compiling something large before it comes
+# How often these processes were compared, which makes the names of all comparisons differ. It counts for as long as
+# jax.distributed keeps the names, which is the life of the process, and holds one number for each set of processes.
 _asked: collections.Counter[tuple[int, ...]] = collections.Counter()
 
 

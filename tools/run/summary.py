@@ -13,7 +13,7 @@ from hloverlap.tools.tables import Table, layout
 
 if TYPE_CHECKING:
     from hloverlap.pipeline.jax_jit.import_hook import State
-    from hloverlap.pipeline.jax_jit.records import Entry
+    from hloverlap.pipeline.jax_jit.records import CompileRecord
 
 _MOST_REMARKS = 20  # lines for one function; JSON has all
 
@@ -24,8 +24,8 @@ def show(form: str, path: str | None, state: State) -> None:
         return
     decorated = path is None and sys.stderr.isatty()
     # What no jax was imported for is not loaded at the end either.
-    entries = _entries() if state.imported else ()
-    text = as_json(entries, state) if form == "json" else as_text(entries, state, decorated)
+    entries, dropped = _entries() if state.imported else ((), 0)
+    text = as_json(entries, state, dropped) if form == "json" else as_text(entries, state, decorated, dropped)
     try:
         if path is None:
             print(text, file=sys.stderr, flush=True)
@@ -36,14 +36,21 @@ def show(form: str, path: str | None, state: State) -> None:
         print(f"hlo-run: the summary could not be written: {error}", file=sys.__stderr__)
 
 
-def as_json(entries: Iterable[Entry], state: State) -> str:
-    """One object: whether jax was imported, what kept the pipeline from being installed, and every entry."""
+def as_json(entries: Iterable[CompileRecord], state: State, dropped: int = 0) -> str:
+    """Gives one object: whether jax was imported, what kept the pipeline from being installed, and every record.
+
+    dropped: how many older records there were (see `RecordLog`).
+    """
     described = [dataclasses.asdict(entry) | {"changes": entry.changes} for entry in entries]
-    return json.dumps({"jax_imported": state.imported, "error": state.error, "functions": described}, indent=2)
+    summary = {"jax_imported": state.imported, "error": state.error, "functions": described}
+    return json.dumps(summary | ({"functions_dropped": dropped} if dropped else {}), indent=2)
 
 
-def as_text(entries: tuple[Entry, ...], state: State, decorated: bool = False) -> str:
-    """A table of the functions, the remarks on each, and one line for those with nothing to say."""
+def as_text(entries: tuple[CompileRecord, ...], state: State, decorated: bool = False, dropped: int = 0) -> str:
+    """Gives a table of the functions, the remarks on each, and one line for those with nothing to say.
+
+    dropped: how many older records there were (see `RecordLog`).
+    """
     if not state.imported:
         return "hlo-run: the program did not import jax"
     if state.error:
@@ -51,6 +58,8 @@ def as_text(entries: tuple[Entry, ...], state: State, decorated: bool = False) -
     shown = [entry for entry in entries if _is_worth_a_row(entry)]
     rewritten = sum(entry.outcome == "rewritten" for entry in entries)
     lines = [f"hlo-run: {rewritten} of {len(entries)} compiled functions were rewritten"]
+    if dropped:
+        lines.append(f"{dropped} more were compiled before these; only the newest are kept.")
     if shown:
         lines.append(layout(Table(_HEAD, [_row(entry) for entry in shown]), decorated))
     if hidden := [entry for entry in entries if entry not in shown]:
@@ -66,11 +75,11 @@ def as_text(entries: tuple[Entry, ...], state: State, decorated: bool = False) -
 _HEAD = ["function", "devices", "outcome", "what was done", "passes", "XLA"]
 
 
-def _is_worth_a_row(entry: Entry) -> bool:
+def _is_worth_a_row(entry: CompileRecord) -> bool:
     return entry.outcome != "unchanged" or bool(entry.remarks) or bool(entry.partitioner and entry.partitioner.remarks)
 
 
-def _row(entry: Entry) -> list[str]:
+def _row(entry: CompileRecord) -> list[str]:
     return [
         entry.function,
         f"{entry.devices} {entry.platform}",
@@ -81,7 +90,7 @@ def _row(entry: Entry) -> list[str]:
     ]
 
 
-def _details(entry: Entry) -> list[str]:
+def _details(entry: CompileRecord) -> list[str]:
     from hloverlap.pipeline.messages import remarks
 
     lines = [] if entry.outcome in ("rewritten", "unchanged") else [entry.message]
@@ -100,7 +109,8 @@ def _details(entry: Entry) -> list[str]:
     return lines
 
 
-def _entries() -> tuple[Entry, ...]:
-    from hloverlap.pipeline.jax_jit.records import records
+def _entries() -> tuple[tuple[CompileRecord, ...], int]:
+    """Gives the records of the process, and how many older ones it no longer has."""
+    from hloverlap.pipeline.jax_jit.session import SESSION
 
-    return records()
+    return tuple(SESSION.log), SESSION.log.dropped

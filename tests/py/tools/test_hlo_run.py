@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from hloverlap.pipeline import Entry
+from hloverlap.pipeline import CompileRecord
 from hloverlap.pipeline.jax_jit import import_hook
 from hloverlap.tools.run import summary
 
@@ -263,8 +263,19 @@ def test_a_pipeline_that_could_not_be_installed_is_said() -> None:
 def test_on_a_terminal_the_table_is_drawn() -> None:
     state = import_hook.State()
     state.imported = True
-    entries = (Entry("step", "left out", "its name does not match 'x'", "cpu", 8),)
+    entries = (CompileRecord("step", "left out", "its name does not match 'x'", "cpu", 8),)
     plain, drawn = (summary.as_text(entries, state, decorated) for decorated in (False, True))
     assert "─" in drawn
     assert "─" not in plain
     assert plain.splitlines()[-2:] == ["step:", "  its name does not match 'x'"]
+
+
+def test_records_that_were_dropped_are_counted() -> None:
+    state = import_hook.State()
+    state.imported = True
+    entries = (CompileRecord("step", "rewritten", "", "cpu", 8),)
+    assert summary.as_text(entries, state, dropped=7).splitlines()[:2] == [
+        "hlo-run: 1 of 1 compiled functions were rewritten",
+        "7 more were compiled before these; only the newest are kept.",
+    ]
+    assert json.loads(summary.as_json(entries, state, dropped=7))["functions_dropped"] == 7

@@ -13,7 +13,7 @@ from hloverlap.pipeline import jax_internals
 from hloverlap.pipeline.equivalence.entry import Entry
 from hloverlap.pipeline.formats import reading
 from hloverlap.pipeline.jax_jit import rewriting
-from hloverlap.pipeline.jax_jit.settings import Setting, register
+from hloverlap.pipeline.jax_jit.config import JitConfig
 from hloverlap.tools.samples import SAMPLES, module_path
 
 MOST = 0.05  # of the time that XLA:CPU takes, which is less than what XLA:GPU takes
@@ -28,14 +28,14 @@ def share_of_rewriting(path: pathlib.Path) -> float:
     module = reading.read_path(str(path), make_context()).module
     entry = Entry.of(module)
     devices = jax.devices()[: entry.replicas * entry.partitions]
-    token = register(Setting("overlap"))
+    config = JitConfig("overlap")
     start = time.process_time()
     jax_internals.compile_and_load(module, devices, entry.replicas, entry.partitions, {}, entry.shardy)
     compiling = time.process_time() - start
     runs = []
     for _ in range(8):
         start = time.process_time()
-        rewriting.rewrite(token, module, "cpu", devices, (), marked=False)
+        rewriting.rewrite(config, module, "cpu", devices)
         runs.append(time.process_time() - start)
     return min(runs) / compiling
 

@@ -20,7 +20,7 @@ from hloverlap import pipeline
 from hloverlap.passes.assign_collective_streams import AssignCollectiveStreams
 from hloverlap.pipeline import jax_internals
 from hloverlap.pipeline.jax_jit import partitioner
-from hloverlap.pipeline.jax_jit.settings import Setting, register
+from hloverlap.pipeline.jax_jit.config import Configs, JitConfig
 
 OVERLAP_LIMIT = "xla_gpu_experimental_parallel_collective_overlap_limit"
 SCRIPT = pathlib.Path(__file__).with_name("gpu_rolls.py")
@@ -131,14 +131,17 @@ def test_the_wish_is_part_of_the_persistent_caches_key() -> None:
     assert len({key(""), key("one"), key("another")}) == 3
 
 
-def transformed(setting: Setting, text: str = HLO) -> tuple[Any, pipeline.PartitionerPermutes]:
+def transformed(config: JitConfig, text: str = HLO) -> tuple[Any, pipeline.PartitionerPermutes]:
     """The HLO module (None if it is left alone) and the answer, of what XLA would hand to us."""
     from jaxlib import _hlo
 
-    mark = partitioner.make_mark(register(setting), str(hash(text)))
+    configs = Configs()
+    token = configs.token(config)
+    callback = partitioner.PartitionerCallback(configs)
+    mark = partitioner.make_mark(token, str(hash(text)))
     proto = _hlo.hlo_module_from_text(text.replace("MARK", mark)).as_serialized_hlo_module_proto()
-    changed = partitioner._transform(proto)
-    return (None if changed is None else jax_internals.read_hlo(changed)), partitioner.answer(mark)
+    changed = callback.transform(proto)
+    return (None if changed is None else jax_internals.read_hlo(changed)), callback.answer(mark)
 
 
 def streams(module: Any) -> dict[str, str]:
@@ -151,7 +154,7 @@ def streams(module: Any) -> dict[str, str]:
 
 @newer
 def test_the_rules_are_those_of_the_pass() -> None:
-    module, told = transformed(Setting("overlap", partitioner_permutes=True))
+    module, told = transformed(JitConfig("overlap", partitioner_permutes=True))
     assert streams(module) == {"moved": "", "up": "3", "down": "4"}
     assert told.annotated == 2
     assert [remark.code for remark in told.remarks] == ["ACS001", "ACS001", "ACS002"]
@@ -159,16 +162,16 @@ def test_the_rules_are_those_of_the_pass() -> None:
 
 @newer
 def test_the_options_are_those_of_the_pass_in_the_pipeline() -> None:
-    module, _ = transformed(Setting("assign-collective-streams{first-stream=7}"))
+    module, _ = transformed(JitConfig("assign-collective-streams{first-stream=7}"))
     assert streams(module) == {"moved": "", "up": "7", "down": "8"}
-    module, _ = transformed(Setting((AssignCollectiveStreams(first_stream=5),)))
+    module, _ = transformed(JitConfig((AssignCollectiveStreams(first_stream=5),)))
     assert streams(module) == {"moved": "", "up": "5", "down": "6"}
 
 
 @newer
 def test_a_stream_of_the_user_stays() -> None:
     text = HLO.replace("{3,0}}\n  down", '{3,0}}, frontend_attributes={_xla_stream_annotation="3"}\n  down')
-    module, told = transformed(Setting("overlap"), text)
+    module, told = transformed(JitConfig("overlap"), text)
     assert streams(module)["up"] == "3"
     assert streams(module)["down"] == "4"
     assert "ACS004" in {remark.code for remark in told.remarks}
@@ -177,17 +180,17 @@ def test_a_stream_of_the_user_stays() -> None:
 @newer
 def test_what_was_annotated_in_stablehlo_is_placed_again() -> None:
     own = '{3,0}}, frontend_attributes={_xla_stream_annotation="9",combiner_key="hloverlap.0"}\n  down'
-    module, _ = transformed(Setting("overlap"), HLO.replace("{3,0}}\n  down", own))
+    module, _ = transformed(JitConfig("overlap"), HLO.replace("{3,0}}\n  down", own))
     assert streams(module) == {"moved": "", "up": "3", "down": "4"}
 
 
 @newer
 def test_a_module_without_the_mark_or_without_permutes_is_left_alone() -> None:
     unmarked = HLO.replace(', frontend_attributes={hloverlap_partitioner_permutes="MARK"}', "")
-    assert transformed(Setting("overlap"), unmarked)[0] is None
+    assert transformed(JitConfig("overlap"), unmarked)[0] is None
     header = 'HloModule m, frontend_attributes={hloverlap_partitioner_permutes="MARK"}'
     alone = f"{header}\nENTRY e {{ ROOT x = f32[] parameter(0) }}"
-    module, told = transformed(Setting("overlap"), alone)
+    module, told = transformed(JitConfig("overlap"), alone)
     assert module is None
     assert told.message == "There are no permutes after partitioning."
 
@@ -195,8 +198,9 @@ def test_a_module_without_the_mark_or_without_permutes_is_left_alone() -> None:
 def test_an_error_in_the_callback_never_reaches_xla() -> None:
     from jaxlib import _hlo
 
-    mark = "no-such-setting.0"
+    callback = partitioner.PartitionerCallback(Configs())
+    mark = "no-such-token.0"
     proto = _hlo.hlo_module_from_text(HLO.replace("MARK", mark)).as_serialized_hlo_module_proto()
-    assert partitioner._transform(proto) is None
-    assert "KeyError" in partitioner.answer(mark).message
-    assert partitioner._transform(b"hloverlap_partitioner_permutes, but no module") is None
+    assert callback.transform(proto) is None
+    assert "KeyError" in callback.answer(mark).message
+    assert callback.transform(b"hloverlap_partitioner_permutes, but no module") is None

@@ -19,9 +19,9 @@ from hloverlap.passes.base import Pass
 from hloverlap.passes.context import Context
 from hloverlap.passes.errors import PassError
 from hloverlap.passes.mlir.symbols import Symbols
-from hloverlap.pipeline import Entry, PipelineWarning, jax_internals
-from hloverlap.pipeline.jax_jit.compilation import Compilation
-from hloverlap.pipeline.jax_jit.settings import Setting, register
+from hloverlap.pipeline import CompileRecord, PipelineWarning, jax_internals
+from hloverlap.pipeline.jax_jit.config import JitConfig
+from hloverlap.pipeline.jax_jit.session import SESSION
 
 GROUPS = "merge-cross-host-transfers{strategy=group},assign-collective-streams"
 OVERLAP_LIMIT = "xla_gpu_experimental_parallel_collective_overlap_limit"
@@ -77,7 +77,7 @@ def clean() -> Iterator[None]:
     pipeline.uninstall()
 
 
-def entry_of(function: str) -> Entry:
+def entry_of(function: str) -> CompileRecord:
     """The last entry of a function."""
     return [entry for entry in pipeline.records() if entry.function == function][-1]
 
@@ -175,7 +175,7 @@ class Jitted:
         self.platform = platform
         self.built: list[tuple[ir.Module, dict[str, Any]]] = []
 
-    def compile(self, setting: Setting, devices: tuple[Any, ...] | None = None) -> dict[str, Any]:
+    def compile(self, config: JitConfig, devices: tuple[Any, ...] | None = None) -> dict[str, Any]:
         """The options that XLA would get."""
 
         def build(module: ir.Module, options: Any) -> str:
@@ -183,28 +183,29 @@ class Jitted:
             return "executable"
 
         devices = devices or tuple(jax.devices())
-        made = Compilation(register(setting), self.module, self.options, self.platform, devices, build).run()
+        token = SESSION.configs.token(config)
+        made = SESSION.compile(token, self.module, self.options, self.platform, devices, build)
         assert made == "executable"
         return self.built[-1][1]
 
 
 def test_options_are_added_for_a_gpu_and_only_there() -> None:
-    assert Jitted("gpu").compile(Setting("overlap")) == {OVERLAP_LIMIT: 2}
+    assert Jitted("gpu").compile(JitConfig("overlap")) == {OVERLAP_LIMIT: 2}
     assert entry_of("both_ways").options == {OVERLAP_LIMIT: 2}
-    assert Jitted("cpu").compile(Setting("overlap")) == {}
+    assert Jitted("cpu").compile(JitConfig("overlap")) == {}
 
 
 def test_an_option_of_the_user_is_never_overridden(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert Jitted("gpu", **{OVERLAP_LIMIT: 1}).compile(Setting("overlap")) == {OVERLAP_LIMIT: 1}
+    assert Jitted("gpu", **{OVERLAP_LIMIT: 1}).compile(JitConfig("overlap")) == {OVERLAP_LIMIT: 1}
     assert entry_of("both_ways").options_kept == (OVERLAP_LIMIT,)
     monkeypatch.setenv("XLA_FLAGS", f"--{OVERLAP_LIMIT}=1")
-    assert Jitted("gpu").compile(Setting("overlap")) == {}
+    assert Jitted("gpu").compile(JitConfig("overlap")) == {}
     assert entry_of("both_ways").options_kept == (OVERLAP_LIMIT,)
 
 
 def test_a_backend_that_is_not_covered_gets_the_original() -> None:
     jitted = Jitted("tpu")
-    assert jitted.compile(Setting("overlap")) == {}
+    assert jitted.compile(JitConfig("overlap")) == {}
     assert jitted.built[0][0] is jitted.module
     assert entry_of("both_ways").outcome == "not covered"
     assert "'tpu'" in entry_of("both_ways").message
@@ -212,7 +213,7 @@ def test_a_backend_that_is_not_covered_gets_the_original() -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Device:
-    """What a setting reads of a device."""
+    """What a configuration reads of a device."""
 
     process_index: int
     platform: str = "cpu"
@@ -220,15 +221,15 @@ class Device:
 
 
 def test_the_topology_comes_from_the_processes_of_the_devices() -> None:
-    Jitted("gpu").compile(Setting(GROUPS), tuple(Device(i // 4) for i in range(8)))
+    Jitted("gpu").compile(JitConfig(GROUPS), tuple(Device(i // 4) for i in range(8)))
     assert entry_of("both_ways").statistics["merge-cross-host-transfers"]["num-merged"] == 2
-    Jitted("gpu").compile(Setting(GROUPS), tuple(Device(0) for _ in range(8)))
+    Jitted("gpu").compile(JitConfig(GROUPS), tuple(Device(0) for _ in range(8)))
     assert entry_of("both_ways").statistics["assign-collective-streams"]["num-annotated"] == 2
 
 
 def test_the_lowering_in_jits_cache_stays_as_it_is() -> None:
     jitted = Jitted("gpu")
     before = str(jitted.module)
-    jitted.compile(Setting("overlap"))
+    jitted.compile(JitConfig("overlap"))
     assert str(jitted.module) == before
     assert str(jitted.built[0][0]) != before
