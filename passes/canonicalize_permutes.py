@@ -5,11 +5,10 @@ from __future__ import annotations
 import dataclasses
 from typing import ClassVar
 
-import numpy as np
 from jaxlib.mlir import ir
 
 from hloverlap.passes.analysis import stream_annotations
-from hloverlap.passes.analysis.collectives import PERMUTE, mode_of, pairs_of
+from hloverlap.passes.analysis.collectives import PERMUTE, mode_of, pairs_of, set_pairs
 from hloverlap.passes.analysis.effects import Effects
 from hloverlap.passes.base import Pass
 from hloverlap.passes.context import Context
@@ -73,8 +72,7 @@ after:  %a = "stablehlo.collective_permute"(%x) <{… [[0, 1], [1, 0]] …}>
         ordered = sorted(pairs)
         if list(pairs) == ordered:
             return
-        values = np.array(ordered, dtype=np.int64)
-        op.attributes["source_target_pairs"] = ir.DenseIntElementsAttr.get(values, context=op.context)
+        set_pairs(op, ordered)
         context.remark("CPE001", "Put the source-target pairs in ascending order; they move the same data.", op)
         self.count(context, "num-sorted")
 

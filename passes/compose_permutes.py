@@ -6,11 +6,10 @@ import dataclasses
 from collections.abc import Sequence
 from typing import ClassVar
 
-import numpy as np
 from jaxlib.mlir import ir
 
 from hloverlap.passes.analysis import stream_annotations
-from hloverlap.passes.analysis.collectives import PERMUTE, mode_of, pairs_of
+from hloverlap.passes.analysis.collectives import PERMUTE, mode_of, pairs_of, set_pairs
 from hloverlap.passes.analysis.permutes import compose, segments_with_permutes
 from hloverlap.passes.analysis.segments import Segment
 from hloverlap.passes.base import Pass
@@ -89,8 +88,7 @@ after:  %b = "stablehlo.collective_permute"(%x) <{… [[0, 2], [1, 3]] …}>"""
             outer,
         )
         stream_annotations.strip_own(outer)
-        values = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-        outer.attributes["source_target_pairs"] = ir.DenseIntElementsAttr.get(values, context=outer.context)
+        set_pairs(outer, pairs)
         outer.operands[0] = inner.operands[0]
         outer.location = ir.Location.fused([inner.location, outer.location], context=outer.context)
         self.count(context, "num-composed")

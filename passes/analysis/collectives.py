@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any, cast
 
+import numpy as np
 from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
 
 from hloverlap.passes.machine.topology import Pair
 from hloverlap.passes.mlir import frontend_attributes
@@ -73,17 +76,20 @@ def pairs_of(op: ir.Operation) -> tuple[Pair, ...]:
     return cast("tuple[Pair, ...]", tuple(map(tuple, rows)))
 
 
+def set_pairs(op: ir.Operation, pairs: Sequence[Pair]) -> None:
+    """Gives a permute these pairs, in this order."""
+    values = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    op.attributes["source_target_pairs"] = ir.DenseIntElementsAttr.get(values, context=op.context)
+
+
 def mode_of(op: ir.Operation) -> str:
     """``partition`` or ``replica``: XLA takes the ids for partition ids when the channel is above 0.
 
     Where ``use_global_device_ids`` is set, a channel means flattened ids; they count as partition ids here.
     """
     attributes = op.attributes
-    if "channel_handle" in attributes:
-        from jaxlib.mlir.dialects import stablehlo
-
-        if stablehlo.ChannelHandle(attributes["channel_handle"]).handle > 0:
-            return "partition"
+    if "channel_handle" in attributes and stablehlo.ChannelHandle(attributes["channel_handle"]).handle > 0:
+        return "partition"
     return "replica"
 
 

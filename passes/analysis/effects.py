@@ -9,6 +9,7 @@ from jaxlib.mlir import ir
 
 from hloverlap.passes.mlir import mhlo
 from hloverlap.passes.mlir.symbols import Symbols
+from hloverlap.passes.mlir.types import is_token
 from hloverlap.passes.mlir.walk import STEPS
 
 _ORDERED = frozenset(
@@ -55,11 +56,11 @@ class Effects:
             attributes = op.attributes
             if "has_side_effect" in attributes and attributes["has_side_effect"].value:
                 return True
-            return any(map(_is_token, [*op.operands, *op.results]))
+            return any(is_token(value.type) for value in (*op.operands, *op.results))
         callee = self._symbols.callee(op)
         if callee is not None:
             return self._function(callee)
-        if any(map(_is_token, op.results)):
+        if any(is_token(result.type) for result in op.results):
             return True
         return any(self.is_ordered(inner.operation) for region in op.regions for block in region for inner in block)
 
@@ -71,7 +72,3 @@ class Effects:
                 self.is_ordered(op.operation) for region in function.regions for block in region for op in block
             )
         return self._functions[name]
-
-
-def _is_token(value: ir.Value) -> bool:
-    return not isinstance(value.type, ir.RankedTensorType) and str(value.type).endswith(".token")

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import bisect
 import itertools
-import math
 from collections.abc import Sequence
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
+
+from hloverlap.passes.mlir.types import element_of, elements_of
 
 # XLA:CPU computes at most so many operands of a concatenate in the loop that joins them (kMaxConcatenateArguments in
 # its cpu_instruction_fusion.cc); each further one is a loop of its own.
@@ -112,8 +113,8 @@ def _converted(value: ir.Value, element: ir.Type) -> ir.Value:
 
 
 def _element(flat: ir.Value) -> ir.IntegerType:
-    return ir.IntegerType(ir.RankedTensorType(flat.type).element_type)
+    return ir.IntegerType(element_of(flat.type))
 
 
 def _size(flat: ir.Value) -> int:
-    return math.prod(ir.RankedTensorType(flat.type).shape)
+    return elements_of(flat.type)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -11,7 +10,15 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 from hloverlap.passes.building.bit_planes import from_words, joined, sliced, to_words
-from hloverlap.passes.mlir.types import bits_of, bits_type, element_of, has_static_shape, is_widened, with_element
+from hloverlap.passes.mlir.types import (
+    bits_of,
+    bits_type,
+    element_of,
+    elements_of,
+    has_static_shape,
+    is_widened,
+    with_element,
+)
 
 _SMALLEST = 8
 
@@ -50,7 +57,7 @@ class Layout:
         offset = 0
         for element, numbers in _runs(part_types).items():
             stored = _stored(element)
-            starts = [0, *itertools.accumulate(_size(part_types[number]) for number in numbers)]
+            starts = [0, *itertools.accumulate(elements_of(part_types[number]) for number in numbers)]
             units = starts.pop() * bits_of(stored) // unit
             for number, start in zip(numbers, starts, strict=True):
                 owner, part = parts[number]
@@ -67,7 +74,7 @@ class Layout:
                 where = place.offset, place.units
                 if where not in runs:
                     runs[where] = sliced(flat, *where)
-                piece = _from_units(runs[where], place.stored, place.start, _size(place.part))
+                piece = _from_units(runs[where], place.stored, place.start, elements_of(place.part))
                 parts.append(_shaped(piece, place.part))
             values.append(_whole(parts))
         return values
@@ -92,7 +99,7 @@ def _unit(types: Sequence[ir.Type]) -> ir.Type:
     if len(runs) == 1:
         return _stored(next(iter(runs)))
     widest = max(bits_of(_stored(element)) for element in runs)
-    sizes = [bits_of(_stored(e)) * sum(_size(part_types[n]) for n in numbers) for e, numbers in runs.items()]
+    sizes = [bits_of(_stored(e)) * sum(elements_of(part_types[n]) for n in numbers) for e, numbers in runs.items()]
     width = next(w for w in (32, 16, 8) if w <= widest and not any(size % w for size in sizes))
     return ir.IntegerType.get_unsigned(width)
 
@@ -129,10 +136,6 @@ def _parts(value: ir.Value) -> list[ir.Value]:
 
 def _whole(parts: Sequence[ir.Value]) -> ir.Value:
     return parts[0] if len(parts) == 1 else stablehlo.complex(*parts)
-
-
-def _size(part_type: ir.RankedTensorType) -> int:
-    return math.prod(part_type.shape)
 
 
 def _to_bytes(part: ir.Value) -> ir.Value:
@@ -183,7 +186,7 @@ def _flat(value: ir.Value) -> ir.Value:
     shaped = ir.RankedTensorType(value.type)
     if shaped.rank == 1:
         return value
-    return stablehlo.reshape(ir.RankedTensorType.get([_size(shaped)], shaped.element_type), value)
+    return stablehlo.reshape(ir.RankedTensorType.get([elements_of(shaped)], shaped.element_type), value)
 
 
 def _as(value: ir.Value, element: ir.Type) -> ir.Value:

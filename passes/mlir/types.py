@@ -19,6 +19,16 @@ def with_element(value_type: ir.Type, element: ir.Type) -> ir.RankedTensorType:
     return ir.RankedTensorType.get(shape, element, loc=ir.Location.unknown(element.context))
 
 
+def is_token(value_type: ir.Type) -> bool:
+    """Says whether a value of this type is nothing but an order among ops."""
+    return not isinstance(value_type, ir.RankedTensorType) and str(value_type).endswith(".token")
+
+
+def elements_of(value_type: ir.Type) -> int:
+    """Counts the elements of a tensor of static shape."""
+    return math.prod(ir.RankedTensorType(value_type).shape)
+
+
 def has_static_shape(value_type: ir.Type) -> bool:
     """Says whether a type is a tensor whose size is known when compiling."""
     return isinstance(value_type, ir.RankedTensorType) and value_type.has_static_shape
@@ -39,8 +49,7 @@ def bytes_of(value_type: ir.Type) -> int:
     """Counts the bytes of a tensor, rounded up; 0 where the shape is dynamic or the type holds no data."""
     if not has_static_shape(value_type):
         return 0
-    shaped = ir.RankedTensorType(value_type)
-    return (math.prod(shaped.shape) * bits_of(shaped.element_type) + 7) // 8
+    return (elements_of(value_type) * bits_of(element_of(value_type)) + 7) // 8
 
 
 def bits_type(element: ir.Type) -> ir.IntegerType:

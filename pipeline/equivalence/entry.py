@@ -12,6 +12,7 @@ from hloverlap.passes.errors import HloverlapError
 from hloverlap.passes.mlir import modules
 from hloverlap.passes.mlir.dtypes import dtype_of
 from hloverlap.passes.mlir.elision import describe_elided
+from hloverlap.passes.mlir.types import is_token
 from hloverlap.passes.mlir.walk import ops_in, terminator
 
 if TYPE_CHECKING:
@@ -78,12 +79,12 @@ def drop_tokens(module: ir.Module) -> None:
     """Takes tokens out of the entry's signature, in place: nobody outside a process can make one or compare it."""
     function = entry_function(module)
     block = function.regions[0].blocks[0]
-    arguments = [value for value in block.arguments if _is_token(value.type)]
+    arguments = [value for value in block.arguments if is_token(value.type)]
     results = terminator(block).operands
-    kept_results = [number for number, value in enumerate(results) if not _is_token(value.type)]
+    kept_results = [number for number, value in enumerate(results) if not is_token(value.type)]
     if not arguments and len(kept_results) == len(results):
         return
-    kept_arguments = [number for number, value in enumerate(block.arguments) if not _is_token(value.type)]
+    kept_arguments = [number for number, value in enumerate(block.arguments) if not is_token(value.type)]
     with ir.InsertionPoint.at_block_begin(block), function.location:
         for argument in arguments:
             argument.replace_all_uses_with(stablehlo.create_token())
@@ -107,10 +108,6 @@ def _without_alias(attributes: ir.Attribute) -> ir.Attribute:
     pairs = [held[number] for number in range(len(held))]
     kept = {pair.name: pair.attr for pair in pairs if pair.name != "tf.aliasing_output"}
     return ir.DictAttr.get(kept, attributes.context)
-
-
-def _is_token(type_: ir.Type) -> bool:
-    return str(type_) == "!stablehlo.token"
 
 
 def _parameter(type_: ir.Type, position: int, same_on_replicas: bool) -> Parameter:

@@ -10,7 +10,6 @@ waits for itself is what MLIR verifies: a value is made before it is used.
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections import Counter
 
 from jaxlib.mlir import ir
@@ -18,7 +17,7 @@ from jaxlib.mlir import ir
 from hloverlap.passes.analysis.collectives import KINDS, PERMUTE, pairs_of
 from hloverlap.passes.analysis.effects import Effects
 from hloverlap.passes.mlir.symbols import Symbols
-from hloverlap.passes.mlir.types import bits_of
+from hloverlap.passes.mlir.types import bits_of, element_of, elements_of
 
 Key = tuple[str, str, str]  # place, kind, devices
 _Origin = dict[ir.Value, ir.Value]
@@ -138,5 +137,4 @@ def _pairs(op: ir.Operation) -> str:
 
 def _bytes(type_: ir.Type) -> int:
     """Bytes of a tensor, where an element that does not fill a byte counts as one: packed transfers give it one."""
-    shaped = ir.ShapedType(type_)
-    return math.prod(shaped.shape) * max(1, bits_of(shaped.element_type) // 8)
+    return elements_of(type_) * max(1, bits_of(element_of(type_)) // 8)

@@ -10,6 +10,7 @@ from jaxlib.mlir.dialects import stablehlo
 
 from hloverlap.passes.analysis.loops import trip_count
 from hloverlap.passes.mlir.symbols import Symbols
+from hloverlap.passes.mlir.types import elements_of
 from hloverlap.passes.mlir.walk import LOOP, MANUAL_COMPUTATION
 
 CORE_RATE = 25e9  # flop/s of one core in XLA:CPU's matmuls; 27e9 (f32) to 46e9 (bf16) seen on an AMD EPYC
@@ -66,18 +67,14 @@ def available_memory() -> int:
     return max(0, min(limits))
 
 
-def _elements(type_: ir.Type) -> int:
-    return math.prod(ir.ShapedType(type_).shape)
-
-
 def _dot(op: ir.Operation) -> float:
     numbers = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
     left = ir.ShapedType(op.operands[0].type).shape
-    return 2.0 * _elements(op.results[0].type) * math.prod(left[axis] for axis in numbers.lhs_contracting_dimensions)
+    return 2.0 * elements_of(op.results[0].type) * math.prod(left[axis] for axis in numbers.lhs_contracting_dimensions)
 
 
 def _convolution(op: ir.Operation) -> float:
     numbers = stablehlo.ConvDimensionNumbers(op.attributes["dimension_numbers"])
     features = numbers.kernel_output_feature_dimension
     outputs = ir.ShapedType(op.operands[1].type).shape[features]
-    return 2.0 * _elements(op.results[0].type) * _elements(op.operands[1].type) / max(1, outputs)
+    return 2.0 * elements_of(op.results[0].type) * elements_of(op.operands[1].type) / max(1, outputs)

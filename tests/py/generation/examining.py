@@ -11,6 +11,7 @@ from jaxlib.mlir import ir
 
 from hloverlap.passes.mlir.dialects import make_context
 from hloverlap.passes.mlir.modules import bytecode
+from hloverlap.passes.mlir.walk import ops_in
 from hloverlap.pipeline.equivalence import structure
 from hloverlap.pipeline.equivalence.entry import entry_function
 from hloverlap.pipeline.equivalence.interpreter.interpreter import Interpreter, random_arguments
@@ -135,15 +136,8 @@ def signature(module: ir.Module) -> list[str]:
 
 def notes(module: ir.Module) -> set[str]:
     """The attributes that the generator puts on permutes in the name of others."""
-    found: set[str] = set()
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if "foreign.note" in op.attributes:
-            found.add(f"{op.name} {op.attributes['foreign.note']}")
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    return found
+    noted = (op for op in ops_in(module.operation) if "foreign.note" in op.attributes)
+    return {f"{op.name} {op.attributes['foreign.note']}" for op in noted}
 
 
 def _active(statistics: Mapping[str, Mapping[str, int]]) -> dict[str, int]:

@@ -10,6 +10,7 @@ from jaxlib.mlir import ir
 from hloverlap.passes import registry
 from hloverlap.passes.mlir.dialects import make_context
 from hloverlap.passes.mlir.frontend_attributes import as_text
+from hloverlap.passes.mlir.walk import ops_in
 from hloverlap.pipeline import run
 from hloverlap.pipeline.equivalence import structure
 from hloverlap.pipeline.execution.running import Result
@@ -96,18 +97,6 @@ def main_of(module: ir.Module) -> ir.Operation:
     return found
 
 
-def ops_of(module: ir.Module, *names: str) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name in names:
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    return found
-
-
 def test_the_module_names_its_devices_and_keeps_its_attributes(before: ir.Module, after: Result) -> None:
     assert as_text(after.module.operation) == as_text(before.operation)
     assert len(as_text(before.operation)) == 4
@@ -148,6 +137,6 @@ def test_the_module_given_is_not_changed(before: ir.Module, after: Result) -> No
 
 
 def test_shardings_inside_are_kept(before: ir.Module, after: Result) -> None:
-    (one,), (other,) = (ops_of(module, "sdy.manual_computation") for module in (before, after.module))
+    (one,), (other,) = (ops_in(module.operation, "sdy.manual_computation") for module in (before, after.module))
     assert as_text(other) == as_text(one)
-    assert len(ops_of(after.module, "sdy.mesh")) == 1
+    assert len(ops_in(after.module.operation, "sdy.mesh")) == 1

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hypothesis
 import pytest
 from hypothesis import strategies
-from jaxlib.mlir import ir
 
 from generation.pairs import Pairs, pairs
 from hloverlap.passes.analysis.collectives import PERMUTE, pairs_of
 from hloverlap.passes.machine.topology import Topology
+from hloverlap.passes.mlir.walk import ops_in
 from hloverlap.pipeline.equivalence import checking
 from support.equivalence import codes, rewritten
 from support.replica_modules import TYPES, module
@@ -28,12 +28,5 @@ def test_xla_computes_the_same_bits(element: str) -> None:
 def test_afterwards_no_permute_has_both_kinds_of_pairs(sent: Pairs, hosts: list[int]) -> None:
     topology = Topology(tuple(hosts))
     result = rewritten(module([("%a", sent)], "tensor<2xbf16>"), "split-permutes-by-host", topology=str(hosts))
-    kinds: list[set[bool]] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == PERMUTE:
-            kinds.append({topology.crosses(pair) for pair in pairs_of(op) if pair[0] != pair[1]})
-        return ir.WalkResult.ADVANCE
-
-    result.module.operation.walk(visit)
-    assert all(len(kind) < 2 for kind in kinds)
+    for op in ops_in(result.module.operation, PERMUTE):
+        assert len({topology.crosses(pair) for pair in pairs_of(op) if pair[0] != pair[1]}) < 2

@@ -16,8 +16,10 @@ import pytest
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxlib.mlir import ir
 
+from hloverlap.passes.analysis.collectives import PERMUTE, pairs_of
 from hloverlap.passes.machine.topology import Topology
 from hloverlap.passes.mlir import dialects
+from hloverlap.passes.mlir.walk import ops_in
 from hloverlap.pipeline import jax_internals
 from hloverlap.tools.samples import SAMPLES, Sample, module_path, sample
 
@@ -50,17 +52,11 @@ def run(*arguments: str, devices: int = 8, hash_seed: str = "0") -> subprocess.C
 
 def permutes(text: str) -> collections.Counter[tuple[str, str, bool]]:
     """How often each (pairs, type, has a channel) occurs among a module's collective permutes."""
-    found: collections.Counter[tuple[str, str, bool]] = collections.Counter()
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "stablehlo.collective_permute":
-            pairs = np.array(op.attributes["source_target_pairs"]).tolist()
-            found[str(pairs), str(op.results[0].type), "channel_handle" in op.attributes] += 1
-        return ir.WalkResult.ADVANCE
-
-    with dialects.make_context():
-        ir.Module.parse(text).operation.walk(visit)
-    return found
+    module = ir.Module.parse(text, dialects.make_context())
+    return collections.Counter(
+        (str(list(map(list, pairs_of(op)))), str(op.results[0].type), "channel_handle" in op.attributes)
+        for op in ops_in(module.operation, PERMUTE)
+    )
 
 
 def assert_close(got: object, want: object, tolerance: float) -> None:

@@ -8,6 +8,7 @@ from jaxlib.mlir import ir
 from hloverlap.passes.analysis.mesh_axes import MeshAxes
 from hloverlap.passes.mlir.dialects import make_context
 from hloverlap.passes.mlir.symbols import Symbols
+from hloverlap.passes.mlir.walk import ops_in
 
 T = "tensor<4xf32>"
 SHARDING = "<@mesh, [{?}]>"
@@ -33,15 +34,7 @@ def said_of(main: str, rest: str = "") -> tuple[bool, tuple[str, ...], int]:
       {rest} }}"""
     with make_context():
         module = ir.Module.parse(text)
-        found: list[ir.Operation] = []
-
-        def visit(op: ir.Operation) -> ir.WalkResult:
-            if op.name == "stablehlo.negate":
-                found.append(op)
-            return ir.WalkResult.ADVANCE
-
-        module.operation.walk(visit)
-        (op,) = found
+        (op,) = ops_in(module.operation, "stablehlo.negate")
         axes = MeshAxes(module.operation, Symbols(module.operation))
         return axes.are_manual(op), axes.free(op), axes.parts(op)
 

@@ -15,7 +15,9 @@ from hloverlap.passes.mlir.types import (
     bits_type,
     bytes_of,
     element_of,
+    elements_of,
     has_static_shape,
+    is_token,
     is_widened,
     with_element,
     zero_of,
@@ -49,7 +51,17 @@ def test_a_type_has_so_many_bits_an_element_and_so_many_bytes(
     value_type = ir.Type.parse(text)
     assert bits_of(element_of(value_type)) == bits
     assert bytes_of(value_type) == size
+    assert is_token(value_type) == text.endswith("token")
     assert has_static_shape(value_type) == (text.startswith("tensor") and "?" not in text)
+
+
+def test_elements_are_counted(mlir: ir.Context) -> None:
+    assert [elements_of(ir.Type.parse(f"tensor<{shape}f32>")) for shape in ("", "3x", "2x3x4x", "2x0x")] == [
+        1,
+        3,
+        24,
+        0,
+    ]
 
 
 def test_bits_are_held_by_an_unsigned_integer(mlir: ir.Context) -> None:

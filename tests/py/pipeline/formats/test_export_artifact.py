@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from jaxlib.mlir import ir
 
+from hloverlap.passes.mlir import frontend_attributes
 from hloverlap.passes.mlir.dialects import make_context
+from hloverlap.passes.mlir.walk import ops_in
 from hloverlap.pipeline.formats import export_artifact, reading, writing
 from hloverlap.pipeline.formats.errors import WriteError
 
@@ -21,13 +23,8 @@ def annotated(artifact: bytes, stream: str) -> bytes:
     """The artifact with a stream for each of its permutes."""
     source = reading.read(artifact, "f.export", make_context())
 
-    def annotate(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "stablehlo.collective_permute":
-            attributes = {"_xla_stream_annotation": ir.StringAttr.get(stream, source.module.context)}
-            op.attributes["mhlo.frontend_attributes"] = ir.DictAttr.get(attributes, source.module.context)
-        return ir.WalkResult.ADVANCE
-
-    source.module.operation.walk(annotate)
+    for op in ops_in(source.module.operation, "stablehlo.collective_permute"):
+        frontend_attributes.update(op, {frontend_attributes.STREAM: stream})
     return writing.serialize(source, source.module, None)
 
 
