@@ -267,16 +267,6 @@ def assembler(shape: tuple[int, ...], dtype: Any, sharding: jax.sharding.Shardin
     return pxla.global_aval_to_result_handler(aval, sharding, True)
 
 
-def meet(name: str, seconds: float) -> None:
-    """Waits for all processes of ``jax.distributed`` to come here, without a collective. name: used but once.
-
-    Raises what jaxlib raises when time is up.
-    """
-    from jax._src import distributed
-
-    distributed.global_state.client.wait_at_barrier(name, int(1000 * seconds))  # type: ignore[union-attr]
-
-
 def exchange(name: str, value: str, processes: Sequence[int], seconds: float) -> list[str]:
     """What each of these processes says under this name, which is used but once; [] without ``jax.distributed``.
 

@@ -54,6 +54,8 @@ class Target:
     peer_once: float = 0.0
     stream_bytes: int = 0
     row: int = 0
+    is_gpu: bool = True
+    """Whether XLA:GPU compiles for it, and takes its options."""
 
     def together(self, permutes: Sequence[Collective], topology: Topology | None) -> float:
         """Time of permutes that are one launch: the busiest end of a link decides.
@@ -135,7 +137,15 @@ TARGETS: Mapping[str, Target] = {
         ),
         _gpu("b200", 5.0, Link(5.0, 900e3), Link(22.0, 50e3), 4.0e6),
         Target(
-            "gloo", 30.0, Link(60.0, 2e3), Link(280.0, 1e3), 1.3e3, joins_equal_pairs=False, has_groups=False, row=8
+            "gloo",
+            30.0,
+            Link(60.0, 2e3),
+            Link(280.0, 1e3),
+            1.3e3,
+            joins_equal_pairs=False,
+            has_groups=False,
+            row=8,
+            is_gpu=False,
         ),
     )
 }

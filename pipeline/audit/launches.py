@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from hloverlap.pipeline.xla.hlo_cost import Cost, CostModel
-from hloverlap.pipeline.xla.hlo_text import Computation, Instruction, Module, shape_bytes, tuple_parts
+from hloverlap.pipeline.xla.hlo_text import Instruction, Module, shape_bytes, tuple_parts
 from hloverlap.pipeline.xla.thunks import MAIN_STREAM, Thunk
 
 ID_ATTRIBUTE = "hloverlap_id"
@@ -293,9 +293,3 @@ def _received(instruction: Instruction) -> int:
 def _op_name(instruction: Instruction | None) -> str:
     match = re.search(r'op_name="([^"]*)"', instruction.attributes) if instruction else None
     return match[1] if match else ""
-
-
-def computation_of(launch: Launch, module: Module) -> Computation | None:
-    """The computation whose schedule holds the launch."""
-    found = module.find(launch.instruction)
-    return found[0] if found else None

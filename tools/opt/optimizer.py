@@ -230,7 +230,8 @@ class Optimizer:
         if self.given.mlir_pass_statistics:
             passes = resolution.passes_of(self.steps)
             print(remarks.statistics_report(passes, self.total.statistics), file=sys.stderr)
-        if flags := remarks.xla_flags(self.total.compile_options):
+        is_for_gpus = self.target is None or self.target.is_gpu  # all options that passes ask for are XLA:GPU's
+        if is_for_gpus and (flags := remarks.xla_flags(self.total.compile_options)):
             print(f'XLA_FLAGS="{flags}"', file=sys.stderr)
 
 

@@ -6,6 +6,12 @@
 // RUN: hlo-opt %s --cse -o /dev/null 2>&1 | FileCheck %s --check-prefix=NONE --allow-empty
 // NONE-NOT: XLA_FLAGS
 
+// They are XLA:GPU's, so for another target there are none.
+// RUN: hlo-opt %samples/ring_matmul.mlir --overlap --target=h100 -o /dev/null 2>&1 | FileCheck %s --check-prefix=GPU
+// GPU: XLA_FLAGS="--xla_gpu_
+// RUN: hlo-opt %samples/ring_matmul.mlir --overlap --target=gloo -o /dev/null 2>&1 | FileCheck %s --check-prefix=CPU --implicit-check-not=XLA_FLAGS
+// CPU: ACS001
+
 func.func @f() {
   return
 }

@@ -192,7 +192,6 @@ def test_processes_meet_through_the_distributed_client():
     from jaxlib import _jax
 
     assert hasattr(distributed.global_state, "client")
-    assert hasattr(_jax.DistributedRuntimeClient, "wait_at_barrier")
     assert hasattr(_jax.DistributedRuntimeClient, "key_value_set")
     assert hasattr(_jax.DistributedRuntimeClient, "blocking_key_value_get")
 

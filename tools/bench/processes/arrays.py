@@ -87,7 +87,6 @@ def _timed(source: Any, target: Any, rounds: int = 15) -> dict[str, Any]:
     import jax
 
     from hloverlap import pipeline
-    from hloverlap.pipeline import jax_internals
 
     arrays = jax.block_until_ready([_array(n, source) for n in range(_ARRAYS)])
     puts: dict[str, Callable[..., Any]] = {"jax": jax.device_put, "ours": pipeline.device_put}
@@ -97,11 +96,11 @@ def _timed(source: Any, target: Any, rounds: int = 15) -> dict[str, Any]:
         for name in sorted(puts, reverse=bool(number % 2)):
             # Before and after, and by no collective: with jax 0.10.2 one that begins while the sockets still send waits
             # for ever.
-            jax_internals.meet(f"before {name} {number} {target}", _SECONDS)
+            process_group.meet(f"before {name} {number} {target}", _SECONDS)
             start = time.monotonic()
             moved = jax.block_until_ready(puts[name](arrays, [target] * _ARRAYS))
             samples[name].append((start, time.monotonic()))
-            jax_internals.meet(f"after {name} {number} {target}", _SECONDS)
+            process_group.meet(f"after {name} {number} {target}", _SECONDS)
             equal = equal and _are_right(moved)
     return {**{name: taken[2:] for name, taken in samples.items()}, "equal": equal}
 

@@ -70,6 +70,18 @@ def join() -> Any:
     return given["order"]
 
 
+def meet(name: str, seconds: float) -> None:
+    """Waits for all processes to come here, without a collective. name: used but once.
+
+    Raises what jaxlib raises when time is up.
+    """
+    import jax
+
+    from hloverlap.pipeline import jax_internals
+
+    jax_internals.exchange(f"meet {name}", "here", range(jax.process_count()), seconds)
+
+
 def _end_at_once(*error: Any) -> None:
     """Without jax's end of the process, which would wait for processes that wait for this one."""
     sys.__excepthook__(*error)

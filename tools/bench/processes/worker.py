@@ -13,7 +13,6 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from hloverlap import pipeline
 from hloverlap.passes.mlir.modules import bytecode
-from hloverlap.pipeline import jax_internals
 from hloverlap.tools.bench.processes import process_group
 from hloverlap.tools.bench.processes.cases import Case, Program
 
@@ -42,7 +41,7 @@ class Together:
     def meet(self) -> None:
         """Waits for all. By no collective: after one, the processes go on milliseconds apart, while its threads end."""
         self._met += 1
-        jax_internals.meet(f"time {self._met}", _SECONDS)
+        process_group.meet(f"time {self._met}", _SECONDS)
 
     def largest(self, value: float) -> float:
         """The largest of the processes' values; nobody goes on before all have come here."""
