@@ -2,9 +2,10 @@
 
     python tests/mutation                        the planted bugs: at least one a pass, all must be caught
     python tests/mutation --random=3 --seed=1    and three random changes in each file of passes/
-    python tests/mutation --only=packing         those of files with this in their name
+    python tests/mutation --only=packing         those of files or functions with this in their name
+    python tests/mutation --list                 where they are; nothing is run
 
-Prints one line a bug and the score. Exits with 1 when a planted bug goes unnoticed.
+Prints one line a bug and the score. Exits with 1 when a planted bug goes unnoticed or has lost its place.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ import tempfile
 import time
 
 import operators
+import places
 from planted import PLANTED
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 UNITS = REPOSITORY / "tests" / "py" / "passes"
-PACKAGES = ("passes", "pipeline", "tools")
 TIME_LIMIT = 1800.0  # seconds for the tests of one bug; a hang is caught, too
 
 
@@ -33,11 +34,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--random", type=int, default=0, metavar="N", help="random changes in each file")
     parser.add_argument("--seed", type=int, default=0, help="which ones")
-    parser.add_argument("--only", default="", metavar="TEXT", help="only files with this in their name")
+    parser.add_argument("--only", default="", metavar="TEXT", help="only files or functions with this in their name")
+    parser.add_argument("--list", action="store_true", help="say where the planted bugs are, and run nothing")
     given = parser.parse_args()
-    bugs = [
-        (bug.file, _planted(bug.file, bug.old, bug.new), bug.why, True) for bug in PLANTED if given.only in bug.file
-    ]
+    bugs, lost = _planted(given.only)
+    if given.list:
+        print(*(f"{file}: {why}" for file, _, why, _ in bugs), sep="\n")
+        return 1 if lost else 0
     generator = random.Random(given.seed)
     for path in sorted((REPOSITORY / "passes").rglob("*.py")) if given.random else []:
         name = str(path.relative_to(REPOSITORY))
@@ -58,25 +61,37 @@ def main() -> int:
     for is_planted, (number, total) in counts.items():
         if total:
             print(f"{'planted' if is_planted else 'random'}: {number} of {total} caught, {number / total:.0%}")
-    return 0 if counts[True][0] == counts[True][1] else 1
+    return 0 if counts[True][0] == counts[True][1] and not lost else 1
 
 
-def _planted(file: str, old: str, new: str) -> str:
-    source = (REPOSITORY / file).read_text(encoding="utf-8")
-    if source.count(old) != 1:
-        raise SystemExit(f"{file}: the text to change is there {source.count(old)} times and not once: {old}")
-    return source.replace(old, new)
+def _planted(only: str) -> tuple[list[tuple[str, str, str, bool]], int]:
+    """The planted bugs, and how many have lost their place, which is said."""
+    bugs, lost = [], 0
+    for bug in PLANTED:
+        try:
+            file, source = places.plant(bug, REPOSITORY)
+        except places.LostError as error:
+            lost += 1
+            print(f"LOST: {bug.why}: {error}", flush=True)
+            continue
+        if only in file or only in bug.function:
+            bugs.append((file, source, f"{bug.function}: {bug.why}", True))
+    return bugs, lost
 
 
 def _caught_by(folder: pathlib.Path, file: str, source: str | None) -> str:
     """What fails when `file` holds `source` instead; "" for nothing."""
     package = folder / "hloverlap"
-    for name in PACKAGES:
-        shutil.rmtree(package / name, ignore_errors=True)
-        shutil.copytree(REPOSITORY / name, package / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.rmtree(package, ignore_errors=True)
+    shutil.copytree(REPOSITORY / "hloverlap", package, ignore=shutil.ignore_patterns("__pycache__"))
     if source is not None:
         (package / file).write_text(source, encoding="utf-8")
-    environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    # A safe path: else the package in the folder that the tests run in comes before the copy.
+    environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONSAFEPATH": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    found = [sys.executable, "-c", "import hloverlap.passes; print(hloverlap.passes.__file__)"]
+    where = subprocess.run(found, cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=True).stdout
+    if not where.startswith(str(folder)):
+        raise SystemExit(f"the tests would run {where.strip()}, and not the copy with the bug")
     for name, command in _suite(folder, file):
         try:
             done = subprocess.run(
