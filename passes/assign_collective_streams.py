@@ -17,16 +17,11 @@ from hloverlap.passes.analysis.loops import executions
 from hloverlap.passes.analysis.mesh_axes import MeshAxes
 from hloverlap.passes.base import Pass, option
 from hloverlap.passes.building.specialization import specialize
-from hloverlap.passes.context import CompileOption, Context
+from hloverlap.passes.context import Context
 from hloverlap.passes.errors import PassError
+from hloverlap.passes.machine.xla_options import OVERLAP_LIMIT, PEER_MEMORY, PERMUTE_MODE, CompileOption
 from hloverlap.passes.mlir.locations import describe
 from hloverlap.passes.mlir.symbols import Symbols
-
-# More collectives in flight than this and XLA's scheduler serializes them, or makes one synchronous; its default is 1.
-OVERLAP_LIMIT = "xla_gpu_experimental_parallel_collective_overlap_limit"
-
-# Copies from device to device instead of sends through NCCL, for every permute of the module.
-PEER_MEMORY = ("xla_gpu_collective_permute_mode", "COLLECTIVES_PEER_MEMORY")
 
 # Smaller permutes stay joined rather than go apart: a launch costs about 5 us, which is 256 KiB at 50 GB/s.
 _SPLIT_BYTES = 256 * 1024
@@ -112,7 +107,7 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "3", comb
         if streams or any(_wants_company(unit) for unit in lanes.units if unit not in small):
             context.need_option(OVERLAP_LIMIT, max(2, _most_in_flight(lanes, joined)))
         if peer:
-            context.need_option(*PEER_MEMORY)
+            context.need_option(PERMUTE_MODE, PEER_MEMORY)
             context.remark("ACS009", "Asked for copies from device to device: every permute stays in its host.")
 
     def _streams(self, lanes: Lanes, left: frozenset[Unit]) -> dict[Unit, int]:

@@ -9,10 +9,10 @@ from typing import NamedTuple
 from jaxlib.mlir import ir
 
 from hloverlap.passes.analysis.cost import DEFAULT, Target
+from hloverlap.passes.machine.capabilities import Capabilities
 from hloverlap.passes.machine.topology import Topology
+from hloverlap.passes.machine.xla_options import CompileOption
 from hloverlap.passes.mlir.locations import source_of
-
-CompileOption = int | bool | str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,18 +43,6 @@ class Declined(NamedTuple):
     """A clause, without a full stop."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Capabilities:
-    """What the XLA that will compile the module can do, as far as a pass has to care.
-
-    keeps_groups: a group in a loop stays whole. False on 0.10.2, which compiles it only if it may take it apart.
-    group_overlaps_compute: a ``_collectives_group`` runs beside compute. False on 0.10.2, whose group is done at once.
-    """
-
-    group_overlaps_compute: bool = True
-    keeps_groups: bool = True
-
-
 @dataclasses.dataclass
 class Context:
     """One run of a pipeline over one module.
@@ -69,7 +57,7 @@ class Context:
 
     topology: Topology | None = None
     target: Target | None = None
-    capabilities: Capabilities = Capabilities()
+    capabilities: Capabilities = dataclasses.field(default_factory=Capabilities)
     remarks: list[Remark] = dataclasses.field(default_factory=list)
     statistics: dict[str, dict[str, int]] = dataclasses.field(default_factory=dict)
     compile_options: dict[str, CompileOption] = dataclasses.field(default_factory=dict)

@@ -14,6 +14,7 @@ from hloverlap.passes.analysis.permutes import grouped_functions
 from hloverlap.passes.analysis.segments import Segment
 from hloverlap.passes.base import Pass
 from hloverlap.passes.context import Context
+from hloverlap.passes.machine import xla_options
 from hloverlap.passes.mlir.locations import describe
 from hloverlap.passes.mlir.symbols import Symbols
 from hloverlap.passes.mlir.types import bytes_of, has_static_shape
@@ -21,9 +22,8 @@ from hloverlap.passes.mlir.walk import blocks_with
 
 DOT = "stablehlo.dot_general"
 
-# XLA merges matmuls that share an operand if one of them has at most so many MB of operands and result.
-OPTION = "xla_gpu_dot_merger_threshold_mb"
-_THRESHOLD = 32 << 20  # bytes: its default
+# XLA merges matmuls that share an operand if one of them has at most so many bytes of operands and result.
+_THRESHOLD = 32 << 20
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,7 +71,7 @@ after:  the same, and --xla_gpu_dot_merger_threshold_mb=0"""
             for dots in late:
                 context.remark("KDA002", why, dots[0].op)
             return
-        context.need_option(OPTION, 0)
+        context.need_option(xla_options.DOT_MERGER, 0)
         for dots in late:
             self.count(context, "num-kept-apart", sum(dot.level < dots[-1].level for dot in dots))
             text = f"Kept from being merged with {describe(dots[-1].op)}, which waits for a transfer that it can hide."

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from jaxlib.mlir import ir
 
-from hloverlap.passes.context import Capabilities
-
 if TYPE_CHECKING:
     import jax
 
@@ -158,14 +156,6 @@ def _compile_options(
     )
     compile_options.executable_build_options.use_shardy_partitioner = shardy
     return compile_options
-
-
-def capabilities() -> Capabilities:
-    """What the XLA of this jaxlib can do."""
-    from jaxlib import version as jaxlib_version
-
-    version = tuple(int(part) for part in jaxlib_version.__version__.split(".")[:2])
-    return Capabilities(group_overlaps_compute=version >= (0, 12), keeps_groups=version >= (0, 11))
 
 
 # --- compiles of jit (used by jitting only) ---------------------------------------------------------------------------

@@ -16,13 +16,11 @@ from jaxlib.mlir import ir
 
 from hloverlap.passes.analysis.collectives import PERMUTE, Collective, is_group_call
 from hloverlap.passes.analysis.dataflow import Dataflow, Instance, Place
+from hloverlap.passes.machine.xla_options import COMBINE_THRESHOLD_DEFAULT
 from hloverlap.passes.mlir.symbols import Symbols
 from hloverlap.passes.mlir.walk import ops_in
 
 Clock = tuple[int, ...]
-
-# XLA:GPU joins permutes with equal pairs up to this many bytes: xla_gpu_collective_permute_combine_threshold_bytes.
-COMBINER_BYTES = 30 * 1024 * 1024
 
 DEFAULT_LANE = 0  # XLA's own communication stream 0: groups, and whatever carries no annotation
 _MOST_USER_LANES = 32  # a module that names more streams has the rest share one lane
@@ -152,7 +150,7 @@ class _Placer:
             user_mate = self._combinable_user.get(key)
             if mate is not None and clock[mate.lane] >= mate.members[0].position:
                 mate = None
-            if mate is not None and not of_user and mate.bytes + fact.bytes <= COMBINER_BYTES:
+            if mate is not None and not of_user and mate.bytes + fact.bytes <= COMBINE_THRESHOLD_DEFAULT:
                 return mate
             alike = (place.step, fact.mode, fact.canonical_pairs)
             unit = self._new_unit(fact, clock, self._alike.get(alike))

@@ -1,4 +1,7 @@
-"""Which of the XLA options that a rewrite asks for may be added to a compile."""
+"""The XLA options that the project names: what each does, and which of those asked for may be added to a compile.
+
+Those called ``xla_gpu_…`` are XLA:GPU's. Where no version is said, jaxlib 0.10.2 has the option already.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,41 @@ import os
 import re
 from collections.abc import Collection, Mapping
 
-from hloverlap.passes.context import CompileOption
+CompileOption = int | bool | str
+
+OVERLAP_LIMIT = "xla_gpu_experimental_parallel_collective_overlap_limit"
+"""How many collectives the scheduler lets be in flight at once, 1 by default: of more it serializes them, or makes one
+synchronous."""
+
+PERMUTE_MODE = "xla_gpu_collective_permute_mode"
+"""How every permute of the module is done: `PEER_MEMORY`, or by NCCL, which is the default."""
+
+PEER_MEMORY = "COLLECTIVES_PEER_MEMORY"
+"""The value of `PERMUTE_MODE` for copies from device to device, which XLA makes inside one process."""
+
+COMBINE_THRESHOLD = "xla_gpu_collective_permute_combine_threshold_bytes"
+"""Up to how many bytes XLA joins permutes with equal pairs into one launch; 0 keeps all apart."""
+
+COMBINE_THRESHOLD_DEFAULT = 30 * 1024 * 1024
+"""The default of `COMBINE_THRESHOLD`."""
+
+DOT_MERGER = "xla_gpu_dot_merger_threshold_mb"
+"""Up to how many megabytes XLA merges matmuls that share an operand, 32 by default; 0 keeps all apart."""
+
+MULTI_STREAMING = "xla_gpu_experimental_enable_collective_multi_streaming"
+"""Whether XLA gives collectives several streams by itself."""
+
+DISABLED_PASSES = "xla_disable_hlo_passes"
+"""The names, by commas, of XLA's passes that are not to run."""
+
+EXCESS_PRECISION = "xla_allow_excess_precision"
+"""Whether XLA may keep more bits between ops than their type has."""
+
+DUMP_TO = "xla_dump_to"
+"""The folder in which XLA leaves what it made of a module."""
+
+DUMP_HLO_AS_TEXT = "xla_dump_hlo_as_text"
+"""Whether it leaves HLO text there."""
 
 # What jax calls a backend whose XLA knows the options that passes ask for.
 GPU_PLATFORMS = ("gpu", "cuda", "rocm")

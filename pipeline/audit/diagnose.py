@@ -6,11 +6,10 @@ import dataclasses
 import re
 from collections.abc import Sequence
 
+from hloverlap.passes.machine.xla_options import COMBINE_THRESHOLD_DEFAULT
 from hloverlap.pipeline.audit.launches import ID_ATTRIBUTE
 from hloverlap.pipeline.audit.op_ids import CollectiveOp
 from hloverlap.pipeline.xla.isolated_compile import Failure
-
-COMBINE_LIMIT = 30 << 20  # bytes; XLA joins permutes of equal pairs up to this size together
 
 _ID = re.compile(rf'{ID_ATTRIBUTE}="(\d+)')
 
@@ -53,7 +52,7 @@ def _joined(collectives: Sequence[CollectiveOp]) -> list[Doomed]:
     found = []
     for ops in alike.values():
         streams = sorted({op.stream for op in ops if op.stream is not None})
-        if len(ops) > 1 and streams and sum(op.bytes for op in ops) <= COMBINE_LIMIT:
+        if len(ops) > 1 and streams and sum(op.bytes for op in ops) <= COMBINE_THRESHOLD_DEFAULT:
             named = ",".join(op.stream for op in ops if op.stream is not None)
             found.append(
                 Doomed(

@@ -5,17 +5,21 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
+from hloverlap.passes.machine.xla_options import (
+    COMBINE_THRESHOLD,
+    DOT_MERGER,
+    OVERLAP_LIMIT,
+    PEER_MEMORY,
+    PERMUTE_MODE,
+)
 from hloverlap.pipeline.audit.compiled import Outcome, Program
 from hloverlap.pipeline.audit.diagnose import doomed
 from hloverlap.pipeline.audit.launches import Launch
 from hloverlap.pipeline.audit.op_ids import CollectiveOp
-from hloverlap.pipeline.audit.reasons import GROUP_WAITS, MERGED, OVERLAP_LIMIT
+from hloverlap.pipeline.audit.reasons import GROUP_WAITS, MERGED
 from hloverlap.pipeline.xla.isolated_compile import Option
 
-COMBINE_THRESHOLD = "xla_gpu_collective_permute_combine_threshold_bytes"
-DOT_MERGER = "xla_gpu_dot_merger_threshold_mb"
 USE_OVERLAP = "HLA107"
-PERMUTE_MODE = "xla_gpu_collective_permute_mode"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,7 +89,7 @@ def _peer_memory(launches: Sequence[Launch], options: Mapping[str, object]) -> l
         "permutes on several streams share one NCCL communicator, which may still run them in turn; inside one host, "
         "peer memory mode copies from device to device without it"
     )
-    return [Hint("HLA104", text, ((PERMUTE_MODE, "COLLECTIVES_PEER_MEMORY"),))]
+    return [Hint("HLA104", text, ((PERMUTE_MODE, PEER_MEMORY),))]
 
 
 def _groups(launches: Sequence[Launch]) -> list[Hint]:

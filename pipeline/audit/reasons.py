@@ -5,11 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
+from hloverlap.passes.machine.xla_options import OVERLAP_LIMIT
 from hloverlap.pipeline.audit.launches import NEGLIGIBLE, Launch
 from hloverlap.pipeline.xla.hlo_cost import CostModel, has_dot
 from hloverlap.pipeline.xla.hlo_text import Computation, Instruction, Module
-
-OVERLAP_LIMIT = "xla_gpu_experimental_parallel_collective_overlap_limit"
 
 JOINED = "XLA's combiner joined collectives with stream annotations; the joined one runs on the main stream"
 IN_TURN = "XLA:CPU runs collectives in turn, on the threads that compute"

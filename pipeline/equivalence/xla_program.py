@@ -14,6 +14,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxlib.mlir import ir
 
+from hloverlap.passes.machine import xla_options
 from hloverlap.pipeline import jax_internals
 from hloverlap.pipeline.equivalence import inputs
 from hloverlap.pipeline.equivalence.entry import Entry
@@ -25,13 +26,13 @@ if TYPE_CHECKING:
 # which of two NaNs lives on; what is fused changes when a transfer beside it does, and with it the bits, though every
 # op is as it was. Compiling takes about twice the time, so only a difference is looked at this way.
 UNFUSED: dict[str, int | bool | str] = {
-    "xla_disable_hlo_passes": "fusion",
-    "xla_allow_excess_precision": False,  # f32 -> bf16 -> f32 rounds, whatever is in between
+    xla_options.DISABLED_PASSES: "fusion",
+    xla_options.EXCESS_PRECISION: False,  # f32 -> bf16 -> f32 rounds, whatever is in between
 }
 
 # The same, and bf16 as it is: XLA:CPU sends and moves it as f32, which gives a signalling NaN another payload, so a
 # rewrite which sends the bits themselves seems to differ. Not every module compiles this way: 0.10.2 has no bf16 dot.
-UNWIDENED = UNFUSED | {"xla_disable_hlo_passes": "fusion,float-normalization-bf16"}
+UNWIDENED = UNFUSED | {xla_options.DISABLED_PASSES: "fusion,float-normalization-bf16"}
 
 
 class Program:

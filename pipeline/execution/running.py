@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from jaxlib.mlir import ir
 
 from hloverlap.passes.analysis import cost
-from hloverlap.passes.context import CompileOption, Context, Remark
+from hloverlap.passes.context import Context, Remark
 from hloverlap.passes.errors import PassFailedError, TopologyError
+from hloverlap.passes.machine.capabilities import capabilities
 from hloverlap.passes.machine.topology import Topology
+from hloverlap.passes.machine.xla_options import CompileOption
 from hloverlap.passes.mlir.dialects import make_context
 from hloverlap.passes.mlir.modules import bytecode, copy_of, device_counts
-from hloverlap.pipeline import jax_internals
 from hloverlap.pipeline.execution import manager, resolution
 from hloverlap.pipeline.formats import programs
 from hloverlap.pipeline.formats.programs import Program
@@ -102,7 +103,7 @@ def make_pass_context(
         raise TopologyError(f"the topology has {topology.size} partitions but the module is for {size}")
     if isinstance(target, str):
         target = cost.named(target)
-    return Context(topology=topology, target=target, capabilities=jax_internals.capabilities())
+    return Context(topology=topology, target=target, capabilities=capabilities())
 
 
 def check_remarks(context: Context, name: str) -> None:

@@ -15,9 +15,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hloverlap.passes.analysis import cost
-from hloverlap.passes.context import CompileOption
 from hloverlap.passes.machine import xla_options
 from hloverlap.passes.machine.topology import Topology
+from hloverlap.passes.machine.xla_options import CompileOption
 from hloverlap.passes.mlir.modules import copy_of
 from hloverlap.pipeline import jax_internals
 from hloverlap.pipeline.execution import resolution, running

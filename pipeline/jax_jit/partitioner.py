@@ -17,8 +17,8 @@ from collections.abc import Mapping
 from jaxlib.mlir import ir
 
 from hloverlap.passes.analysis import stream_annotations
-from hloverlap.passes.assign_collective_streams import OVERLAP_LIMIT, AssignCollectiveStreams
-from hloverlap.passes.context import CompileOption
+from hloverlap.passes.assign_collective_streams import AssignCollectiveStreams
+from hloverlap.passes.machine.xla_options import OVERLAP_LIMIT, CompileOption
 from hloverlap.passes.mlir import frontend_attributes
 from hloverlap.passes.mlir.dialects import make_context
 from hloverlap.pipeline import jax_internals

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from jaxlib.mlir import ir
 from jaxlib.mlir.passmanager import PassManager
 
-from hloverlap.passes.context import CompileOption
 from hloverlap.passes.machine import xla_options
+from hloverlap.passes.machine.xla_options import CompileOption
 from hloverlap.passes.mlir.dialects import make_context
 from hloverlap.passes.mlir.modules import bytecode, copy_of
 from hloverlap.pipeline.execution import running

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from hloverlap.passes.base import Pass
-from hloverlap.passes.context import CompileOption, Remark
+from hloverlap.passes.context import Remark
+from hloverlap.passes.machine.xla_options import CompileOption
 from hloverlap.passes.mlir.diagnostics import place
 
 _RULE = f"==={'-' * 73}==="

@@ -18,11 +18,12 @@ REFUSED = 3  # exit status: XLA declined with an error message
 def main(folder: pathlib.Path) -> int:
     """Compiles what the request in `folder` asks for; returns the exit status."""
     request = json.loads((folder / "request.json").read_text(encoding="utf-8"))
+    from hloverlap.passes.machine import xla_options
     from hloverlap.pipeline import jax_internals
 
     module = (folder / "module.mlirbc").read_bytes()
     layout = {name: request[name] for name in ("replicas", "partitions", "shardy")}
-    options = {**request["options"], "xla_dump_to": str(folder / "dump"), "xla_dump_hlo_as_text": True}
+    options = {**request["options"], xla_options.DUMP_TO: str(folder / "dump"), xla_options.DUMP_HLO_AS_TEXT: True}
     try:
         if request["backend"] == "cpu":
             _compile_for_cpu(module, options=options, **layout)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hloverlap.passes.keep_dots_apart import OPTION
+from hloverlap.passes.machine.xla_options import DOT_MERGER
 from hloverlap.pipeline.execution import running
 from support.small_modules import BACKWARD, FORWARD, module, permute
 
@@ -18,8 +18,8 @@ def asked(*lines: str) -> tuple[bool, list[str]]:
     result = running.run(text.encode(), "keep-dots-apart")
     assert not result.changed
     codes = [remark.code for remark in result.remarks]
-    assert ("KDA001" in codes) == (OPTION in result.compile_options)
-    return result.compile_options.get(OPTION) == 0, codes
+    assert ("KDA001" in codes) == (DOT_MERGER in result.compile_options)
+    return result.compile_options.get(DOT_MERGER) == 0, codes
 
 
 def send(result: str, operand: str, forward: bool = True) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 import pathlib
 
+from hloverlap.passes.machine import xla_options
 from hloverlap.pipeline.audit.launches import Launch, find_launches, serialized_pairs
 from hloverlap.pipeline.xla.hlo_text import parse_module
 from hloverlap.pipeline.xla.thunks import parse_thunks
 
-DUMP_OPTIONS = ("xla_dump_to", "xla_dump_hlo_as_text")
+DUMP_OPTIONS = (xla_options.DUMP_TO, xla_options.DUMP_HLO_AS_TEXT)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Prediction:
 
 def dump_options(folder: pathlib.Path) -> dict[str, str | bool]:
     """Options for XLA to write into `folder` what `predict` reads."""
-    return {"xla_dump_to": str(folder), "xla_dump_hlo_as_text": True}
+    return {xla_options.DUMP_TO: str(folder), xla_options.DUMP_HLO_AS_TEXT: True}
 
 
 def predict(folder: pathlib.Path) -> Prediction | None:

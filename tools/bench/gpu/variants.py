@@ -5,15 +5,19 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
-from hloverlap.passes.context import CompileOption
+from hloverlap.passes.machine.xla_options import (
+    COMBINE_THRESHOLD,
+    DOT_MERGER,
+    MULTI_STREAMING,
+    OVERLAP_LIMIT,
+    PEER_MEMORY,
+    PERMUTE_MODE,
+    CompileOption,
+)
 
-_LIMIT = "xla_gpu_experimental_parallel_collective_overlap_limit"
-_MULTI = "xla_gpu_experimental_enable_collective_multi_streaming"
-_MODE = "xla_gpu_collective_permute_mode"
-_COMBINE = "xla_gpu_collective_permute_combine_threshold_bytes"
-_DOT_MERGER = "xla_gpu_dot_merger_threshold_mb"
-_PEER = "COLLECTIVES_PEER_MEMORY"
 _IN_FLIGHT = 4
+_LIMIT = {OVERLAP_LIMIT: _IN_FLIGHT}
+_PEER = {PERMUTE_MODE: PEER_MEMORY}
 
 _MOST_BYTES = 1 << 30  # the sizes are the question here, so no pass decides by them
 _GROUPS = f"merge-cross-host-transfers{{strategy=group scope=all max-bytes={_MOST_BYTES}}}"
@@ -37,27 +41,31 @@ class Variant:
 
 VARIANTS: tuple[Variant, ...] = (
     Variant(PLAIN, "jit as it is"),
-    Variant("limit", f"XLA may have {_IN_FLIGHT} collectives in flight", options={_LIMIT: _IN_FLIGHT}),
-    Variant("multi-stream", "the same, with XLA's own streams", options={_LIMIT: _IN_FLIGHT, _MULTI: True}),
+    Variant("limit", f"XLA may have {_IN_FLIGHT} collectives in flight", options=_LIMIT),
+    Variant("multi-stream", "the same, with XLA's own streams", options={**_LIMIT, MULTI_STREAMING: True}),
     Variant("canonical", "canonicalize-permutes alone", "canonicalize-permutes"),
     Variant("streams", "assign-collective-streams", STREAMS),
     Variant("groups", "one launch of all that can share one", _GROUPS),
     Variant("packed", "one packed transfer where pairs are equal", _PACKED),
-    Variant("peer", "jit, permutes as copies to peer memory", options={_MODE: _PEER}),
-    Variant("limit+peer", "limit, permutes as copies to peer memory", options={_MODE: _PEER, _LIMIT: _IN_FLIGHT}),
-    Variant("streams+peer", "streams, permutes as copies to peer memory", STREAMS, {_MODE: _PEER}),
+    Variant("peer", "jit, permutes as copies to peer memory", options=_PEER),
+    Variant(
+        "limit+peer",
+        "limit, permutes as copies to peer memory",
+        options={**_PEER, **_LIMIT},
+    ),
+    Variant("streams+peer", "streams, permutes as copies to peer memory", STREAMS, _PEER),
     Variant(AUTO, "the pipeline 'overlap'", "overlap"),
-    Variant("apart", "jit, no permutes joined", options={_COMBINE: 0}),
-    Variant("dots", "jit without the dot merger", options={_DOT_MERGER: 0}),
-    Variant("streams+dots", "streams without the dot merger", STREAMS, {_DOT_MERGER: 0}),
+    Variant("apart", "jit, no permutes joined", options={COMBINE_THRESHOLD: 0}),
+    Variant("dots", "jit without the dot merger", options={DOT_MERGER: 0}),
+    Variant("streams+dots", "streams without the dot merger", STREAMS, {DOT_MERGER: 0}),
 )
 
 
 def kin(name: str) -> tuple[str, ...]:
     """The variants that fail together with this one: all that copy to peer memory, else itself."""
-    if _MODE not in BY_NAME[name].options:
+    if PERMUTE_MODE not in BY_NAME[name].options:
         return (name,)
-    return tuple(variant.name for variant in VARIANTS if _MODE in variant.options)
+    return tuple(variant.name for variant in VARIANTS if PERMUTE_MODE in variant.options)
 
 
 BY_NAME: Mapping[str, Variant] = {variant.name: variant for variant in VARIANTS}

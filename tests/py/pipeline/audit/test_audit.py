@@ -7,11 +7,12 @@ import jaxlib.version
 import pytest
 from jaxlib.mlir import ir
 
+from hloverlap.passes.machine.capabilities import capabilities
+from hloverlap.passes.machine.xla_options import OVERLAP_LIMIT
 from hloverlap.passes.mlir.dialects import make_context
-from hloverlap.pipeline import audit, jax_internals, targets
+from hloverlap.pipeline import audit, targets
 from hloverlap.pipeline.audit import Setting, Subject, compiled
 from hloverlap.pipeline.audit.compiled import Program
-from hloverlap.pipeline.audit.reasons import OVERLAP_LIMIT
 from hloverlap.pipeline.execution import running
 from hloverlap.pipeline.formats.reading import read_path
 from hloverlap.pipeline.xla.isolated_compile import Failure
@@ -225,11 +226,11 @@ def test_merged_transfers_between_hosts_are_one_launch(
     samples: pathlib.Path, name: str, before: int, after: int
 ) -> None:
     found = overlap(samples / f"{name}.mlir", "2x4", "merge-cross-host-transfers")
-    if not jax_internals.capabilities().keeps_groups:  # a group in a loop is taken apart then, or made in turn
+    if not capabilities().keeps_groups:  # a group in a loop is taken apart then, or made in turn
         assert found.verdict.word != "worse"
         return
     assert (found.before.totals.launches, found.after.totals.launches) == (before, after)
-    if name == "ring_matmul" and jax_internals.capabilities().group_overlaps_compute:
+    if name == "ring_matmul" and capabilities().group_overlaps_compute:
         assert (found.before.totals.exposed, found.after.totals.exposed) == (1, 0)
 
 

@@ -1,0 +1,48 @@
+"""What the XLA that compiles a module can do, by its version."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+
+
+@dataclasses.dataclass(frozen=True)
+class Capabilities:
+    """What differs between versions of XLA:GPU, as far as a pass has to care. The defaults are those of jaxlib 0.12."""
+
+    group_overlaps_compute: bool = True
+    """Whether a ``_collectives_group`` runs beside compute; in 0.10.2 XLA waits for it at once."""
+
+    keeps_groups: bool = True
+    """Whether a group in a loop stays whole; 0.10.2 compiles one only if it may take it apart."""
+
+    reserved_streams: frozenset[int] = frozenset({0, 1, 2, 3})
+    """The communication streams that XLA uses by itself, so that an annotation with one of these numbers shares it.
+
+    0 is that of every collective without an annotation, 1 and 2 are those of pipelined sends and receives, and 3, from
+    0.11.2 on, is that of the scale-up domain.
+    """
+
+    has_scale_up_domain: bool = True
+    """Whether XLA knows the frontend attribute ``collective_communication_domain``, which is so from 0.11.2 on."""
+
+
+def of_version(version: str) -> Capabilities:
+    """What the XLA in the jaxlib of this version can do, such as ``0.12.0.1``."""
+    found = tuple(int(part) for part in re.findall(r"\d+", version)[:3])
+    has_domain = found >= (0, 11, 2)
+    return Capabilities(
+        group_overlaps_compute=found >= (0, 12),
+        keeps_groups=found >= (0, 11),
+        reserved_streams=frozenset(range(4 if has_domain else 3)),
+        has_scale_up_domain=has_domain,
+    )
+
+
+@functools.cache
+def capabilities() -> Capabilities:
+    """What the XLA of the jaxlib that is installed can do."""
+    from jaxlib import version
+
+    return of_version(version.__version__)
