@@ -11,6 +11,7 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
+from hloverlap.passes.mlir.symbols import symbol_name
 from hloverlap.pipeline import jax_internals
 from hloverlap.pipeline.jax_jit import partitioner, rewriting
 from hloverlap.pipeline.jax_jit.config import JitConfig
@@ -50,7 +51,7 @@ class Compilation:
         self._build = build
         self._callback = callback
         self._keep = keep
-        function = rewriting.function_name(ir.StringAttr(module.operation.attributes["sym_name"]).value)
+        function = rewriting.function_name(symbol_name(module.operation))
         self._record = CompileRecord(function, "unchanged", "", platform, len(devices), str(token))
 
     def run(self) -> Any:

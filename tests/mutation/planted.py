@@ -37,8 +37,8 @@ PLANTED = (
     ),
     Planted(
         "Layout.unpack",
-        "_from_units(runs[where], place.stored, place.start, _size(place.part))",
-        "_from_units(runs[where], place.stored, 0 if number % 2 else place.start, _size(place.part))",
+        "_from_units(runs[where], place.stored, place.start, elements_of(place.part))",
+        "_from_units(runs[where], place.stored, 0 if number % 2 else place.start, elements_of(place.part))",
         "two values of one type come out of the same bits",
     ),
     Planted(

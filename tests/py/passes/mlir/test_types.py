@@ -99,6 +99,11 @@ def test_mlirs_types_and_numpys_are_told_alike(mlir: ir.Context, element: str) -
     assert dtypes.is_float(dtype) == isinstance(mlirs, ir.FloatType)
 
 
+def test_all_small_floats_but_f16_count_as_widened_whatever_the_version(mlir: ir.Context) -> None:
+    assert [element for element in FLOATS if not is_widened(ir.Type.parse(element))] == ["f16", "f32", "f64"]
+    assert not any(is_widened(ir.Type.parse(element)) for element in (*INTEGERS, "complex<f32>"))
+
+
 def changed_bits(element: str) -> int:
     """How many elements XLA:CPU changes when it selects among, joins and updates slices of all bit patterns."""
     dtype = dtypes.dtype_of(element)
