@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from hypothesis import strategies as st
 
 from generation.pairs import pairs
+from support import permutes
 
 FLOATS = ("f32", "bf16", "f16", "f64", "f8E4M3FN", "f8E5M2")
 INTEGERS = ("i32", "ui32", "i64", "i16", "i8", "ui8", "i4", "ui4", "ui2", "i1")
@@ -109,7 +110,7 @@ class _Writer:
 
     def location(self) -> str:
         self.line += 1
-        return f' loc("model.py":{self.line}:1)'
+        return f'loc("model.py":{self.line}:1)'
 
     # --- functions
 
@@ -227,18 +228,14 @@ class _Writer:
 
     def permute(self, value: Value, given: Sequence[tuple[int, int]] | None = None, plain: bool = False) -> Value:
         found = self.draw(pairs(self.devices)) if given is None else given
-        listed = f"dense<{[list(pair) for pair in found]}> : tensor<{len(found)}x2xi64>"
-        if not found:
-            listed = "dense<> : tensor<0x2xi64>"
-        properties = [f"source_target_pairs = {listed}"]
-        if self.mode != "replica":
-            handle = self.draw(st.integers(1, 2))
-            properties.append(f"channel_handle = #stablehlo.channel_handle<handle = {handle}, type = 1>")
+        channel = self.draw(st.integers(1, 2)) if self.mode != "replica" else None
         attributes = "" if plain else self.draw(st.sampled_from(_ATTRIBUTES))
         result = Value(self.name(), value.type)
+        where = self.location()
         self.write(
-            f'{result.name} = "stablehlo.collective_permute"({value.name}) <{{{", ".join(properties)}}}> '
-            f"{attributes} : ({value.type}) -> {value.type}{self.location()}"
+            permutes.permute(
+                result.name, value.name, found, value.type, channel=channel, attributes=attributes, location=where
+            )
         )
         return result
 
@@ -313,7 +310,7 @@ class _Writer:
         self.write(f"^bb0(%a{result.name[1:]}: {scalar}, %b{result.name[1:]}: {scalar}):")
         self.write(f"  %s{result.name[1:]} = stablehlo.{op} %a{result.name[1:]}, %b{result.name[1:]} : {scalar}")
         self.write(f"  stablehlo.return %s{result.name[1:]} : {scalar}")
-        self.write(f"}}) : ({value.type}) -> {value.type}{self.location()}")
+        self.write(f"}}) : ({value.type}) -> {value.type} {self.location()}")
         return [result]
 
     def token(self, values: list[Value], depth: int) -> list[Value]:

@@ -14,6 +14,8 @@ from hloverlap.passes.mlir.walk import ops_in
 from hloverlap.pipeline import run
 from hloverlap.pipeline.equivalence import structure
 from hloverlap.pipeline.execution.running import Result
+from support import permutes
+from support.small_modules import BACKWARD, FORWARD
 
 PIPELINES = (
     *registry.BUILTIN,
@@ -25,14 +27,10 @@ PIPELINES = (
 # What a pass says when it sends other data for the same results.
 _SENDS_OTHERWISE = ("CMP001", "HSP001", "JPP001", "LSR001", "SPH001")
 
-RING, BACK = "[[0, 1], [1, 2], [2, 3], [3, 0]]", "[[0, 3], [1, 0], [2, 1], [3, 2]]"
 
-
-def permute(result: str, operand: str, pairs: str, line: int, attributes: str = "") -> str:
-    return (
-        f'{result} = "stablehlo.collective_permute"({operand}) <{{source_target_pairs = dense<{pairs}> : '
-        "tensor<4x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> "
-        f'{attributes} : (tensor<4xf32>) -> tensor<4xf32> loc("model.py":{line}:1)'
+def permute(result: str, operand: str, pairs: list[list[int]], line: int, attributes: str = "") -> str:
+    return permutes.permute(
+        result, operand, pairs, "tensor<4xf32>", attributes=attributes, location=f'loc("model.py":{line}:1)'
     )
 
 
@@ -51,19 +49,19 @@ RICH = f"""module @rich attributes {{
     %m:3 = sdy.manual_computation(%a, %b, %t) in_shardings=[<@mesh, [{{"x"}}]>, <@mesh, [{{"x"}}]>, <@mesh, []>]
         out_shardings=[<@mesh, [{{"x"}}]>, <@mesh, [{{"x"}}]>, <@mesh, []>] manual_axes={{"x"}}
         (%x: tensor<4xf32>, %y: tensor<4xf32>, %k: !stablehlo.token) {{
-      {permute("%0", "%x", RING, 101)}
-      {permute("%1", "%y", BACK, 102)}
-      {permute("%2", "%y", RING, 103, USER)}
-      {permute("%3", "%x", BACK, 104, "{foreign.note = [1, 2]}")}
+      {permute("%0", "%x", FORWARD, 101)}
+      {permute("%1", "%y", BACKWARD, 102)}
+      {permute("%2", "%y", FORWARD, 103, USER)}
+      {permute("%3", "%x", BACKWARD, 104, "{foreign.note = [1, 2]}")}
       %k1:2 = stablehlo.custom_call @effect(%0, %k) {{has_side_effect = true, foreign.mark}}
           : (tensor<4xf32>, !stablehlo.token) -> (tensor<4xf32>, !stablehlo.token)
-      {permute("%4", "%x", RING, 105)}
-      {permute("%5", "%y", BACK, 106)}
+      {permute("%4", "%x", FORWARD, 105)}
+      {permute("%5", "%y", BACKWARD, 106)}
       %6:2 = stablehlo.optimization_barrier %4, %5 : tensor<4xf32>, tensor<4xf32>
-      {permute("%7", "%x", RING, 107)}
-      {permute("%8", "%y", BACK, 108)}
+      {permute("%7", "%x", FORWARD, 107)}
+      {permute("%8", "%y", BACKWARD, 108)}
       %k2 = stablehlo.after_all %k1#1, %k : !stablehlo.token
-      {permute("%9", "%8", RING, 109)}
+      {permute("%9", "%8", FORWARD, 109)}
       %s0 = stablehlo.add %k1#0, %1 : tensor<4xf32>
       %s1 = stablehlo.add %2, %3 : tensor<4xf32>
       %s2 = stablehlo.add %6#0, %6#1 : tensor<4xf32>

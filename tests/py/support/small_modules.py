@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from support import permutes
+
 FORWARD = [[0, 1], [1, 2], [2, 3], [3, 0]]
 BACKWARD = [[0, 3], [1, 0], [2, 1], [3, 2]]
 TYPE = "tensor<8xf32>"
@@ -9,13 +11,7 @@ TYPE = "tensor<8xf32>"
 
 def permute(result: str, operand: str, pairs: Sequence[Sequence[int]], element: str = TYPE) -> str:
     """One line with a permute in partition mode."""
-    dense = [list(pair) for pair in pairs] or ""
-    return (
-        f'{result} = "stablehlo.collective_permute"({operand}) <{{'
-        "channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, "
-        f"source_target_pairs = dense<{dense}> : tensor<{len(pairs)}x2xi64>}}> : "
-        f"({element}) -> {element}"
-    )
+    return permutes.permute(result, operand, pairs, element)
 
 
 def module(*functions: str) -> str:

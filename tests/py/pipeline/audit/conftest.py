@@ -10,6 +10,7 @@ import pytest
 from jaxlib.mlir import ir
 
 from hloverlap.passes.mlir.dialects import make_context
+from support.permutes import permute
 
 Ring = tuple[int, str]  # +1 or -1 around the ring, and the permute's frontend attributes
 
@@ -34,11 +35,8 @@ def rings_text(permutes: Sequence[Ring], size: int = 1024, devices: int = 8) -> 
     ]
     for index, (step, attributes) in enumerate(permutes):
         pairs = [[device, (device + step) % devices] for device in range(devices)]
-        lines.append(
-            f'    %p{index} = "stablehlo.collective_permute"(%a{index}) <{{channel_handle = '
-            f"#stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<{pairs}> : "
-            f"tensor<{devices}x2xi64>}}> {{mhlo.frontend_attributes = {{{attributes}}}}} : ({tensor}) -> {tensor}"
-        )
+        carried = f"{{mhlo.frontend_attributes = {{{attributes}}}}}"
+        lines.append(permute(f"%p{index}", f"%a{index}", pairs, tensor, attributes=carried))
     lines += [
         f"    %mm = stablehlo.dot_general %a{count}, %a{count + 1}, contracting_dims = [1] x [0] : "
         f"({tensor}, {tensor}) -> {tensor}",

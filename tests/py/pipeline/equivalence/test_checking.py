@@ -8,24 +8,23 @@ import pytest
 from hloverlap.pipeline import run
 from hloverlap.pipeline.equivalence import checking
 from hloverlap.pipeline.equivalence.checking import CheckResult, check
+from support.permutes import permute
+from support.small_modules import FORWARD
 
-RING = "[[0, 1], [1, 2], [2, 3], [3, 0]]"
 
-
-def replica_ring(pairs=RING, dtype="f32", shape="2x3", between="", value="%1"):
+def replica_ring(pairs=FORWARD, dtype="f32", shape="2x3", between="", value="%1"):
     """Four replicas each send their block to the next; `between` may do more to %1, to give `value`."""
     block = f"tensor<{shape}x{dtype}>"
     return f"""module @ring attributes {{mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 4 : i32}} {{
   func.func public @main(%arg0: {block}) -> {block} {{
-    %1 = "stablehlo.collective_permute"(%arg0) <{{source_target_pairs = dense<{pairs}> : tensor<4x2xi64>}}>
-      : ({block}) -> {block}
+    {permute("%1", "%arg0", pairs, block, channel=None)}
     {between}
     return {value} : {block}
   }}
 }}""".encode()
 
 
-SWAPPED = "[[0, 2], [1, 1], [2, 3], [3, 0]]"
+SWAPPED = [[0, 2], [1, 1], [2, 3], [3, 0]]
 
 
 def test_a_module_equals_itself_in_replica_mode():
@@ -88,12 +87,8 @@ DTYPES = ["i1", "i2", "ui4", "i8", "ui16", "i32", "ui64", "f8E4M3FN", "f8E5M2", 
 def exchange_of_all_types(last_pairs):
     """Two replicas exchange an array of each type; the pairs of the last one are given."""
     types = [f"tensor<8x{dtype}>" for dtype in DTYPES]
-    pairs = ["[[0, 1], [1, 0]]"] * (len(types) - 1) + [last_pairs]
-    permutes = [
-        f'%r{i} = "stablehlo.collective_permute"(%a{i}) <{{source_target_pairs = dense<{pairs[i]}> : '
-        f"tensor<2x2xi64>}}> : ({type_}) -> {type_}"
-        for i, type_ in enumerate(types)
-    ]
+    pairs = [[[0, 1], [1, 0]]] * (len(types) - 1) + [last_pairs]
+    permutes = [permute(f"%r{i}", f"%a{i}", pairs[i], type_, channel=None) for i, type_ in enumerate(types)]
     return f"""module attributes {{mhlo.num_replicas = 2 : i32, mhlo.num_partitions = 1 : i32}} {{
       func.func public @main({", ".join(f"%a{i}: {type_}" for i, type_ in enumerate(types))}) -> ({", ".join(types)}) {{
         {" ".join(permutes)}
@@ -103,9 +98,9 @@ def exchange_of_all_types(last_pairs):
 
 
 def test_arguments_of_every_element_type_are_made_and_compared():
-    exchange = exchange_of_all_types("[[0, 1], [1, 0]]")
+    exchange = exchange_of_all_types([[0, 1], [1, 0]])
     assert check(exchange, exchange).status == "equal"
-    stay = check(exchange, exchange_of_all_types("[[0, 0], [1, 1]]"))
+    stay = check(exchange, exchange_of_all_types([[0, 0], [1, 1]]))
     assert "result 12 on device 0 differs at [0]" in stay.reason
 
 
