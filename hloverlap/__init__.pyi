@@ -4,7 +4,6 @@ from hloverlap.passes.analysis.cost import Target as Target
 from hloverlap.passes.base import Pass as Pass
 from hloverlap.passes.base import option as option
 from hloverlap.passes.context import Context as Context
-from hloverlap.passes.context import Remark as Remark
 from hloverlap.passes.errors import HloverlapError as HloverlapError
 from hloverlap.passes.errors import PassError as PassError
 from hloverlap.passes.errors import PassFailedError as PassFailedError
@@ -13,6 +12,7 @@ from hloverlap.passes.errors import PipelineTextError as PipelineTextError
 from hloverlap.passes.errors import TargetError as TargetError
 from hloverlap.passes.errors import TopologyError as TopologyError
 from hloverlap.passes.machine.topology import Topology as Topology
+from hloverlap.passes.remark import Remark as Remark
 from hloverlap.pipeline.audit import UnavailableError as UnavailableError
 from hloverlap.pipeline.execution.running import Result as Result
 from hloverlap.pipeline.execution.running import run as run

@@ -13,25 +13,7 @@ from hloverlap.passes.machine.capabilities import Capabilities
 from hloverlap.passes.machine.topology import Topology
 from hloverlap.passes.machine.xla_options import CompileOption
 from hloverlap.passes.mlir.locations import source_of
-
-
-@dataclasses.dataclass(frozen=True)
-class Remark:
-    """One sentence about one op.
-
-    code: stable, e.g. ``ACS001``; the letters name the pass.
-    severity: ``remark`` (done or declined), ``warning`` or ``error``.
-    op: name of the op the remark is about, or "" for the module.
-    file, line: where the user wrote it (the JAX source line if the module carries it), else the line of the
-        module's own text; line 0 and file "" when neither is known.
-    """
-
-    code: str
-    severity: str
-    message: str
-    op: str = ""
-    file: str = ""
-    line: int = 0
+from hloverlap.passes.remark import Remark
 
 
 class Declined(NamedTuple):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+from hloverlap.passes.remark import Remark
 
 
 class HloverlapError(Exception):
@@ -22,14 +24,18 @@ class TargetError(HloverlapError, ValueError):
 
 
 class PipelineError(HloverlapError):
-    """A pipeline is ill-formed, or a pass in it failed.
-
-    The text is one sentence; for a mistake in pipeline text the line and a caret under the character follow it.
-    """
+    """A pipeline is ill-formed, or a pass in it failed."""
 
 
 class PipelineTextError(PipelineError):
-    """A mistake in pipeline text. position: offset of the offending character in text."""
+    """A mistake in pipeline text; the line and a caret under the character follow the sentence."""
+
+    message: str
+    """The sentence alone."""
+    text: str
+    """The pipeline text."""
+    position: int
+    """The offset in `text` of the character that is wrong."""
 
     def __init__(self, message: str, text: str, position: int) -> None:
         self.message, self.text, self.position = message, text, position
@@ -41,10 +47,16 @@ class PipelineTextError(PipelineError):
 
 
 class PassFailedError(PipelineError):
-    """A pass, or the verifier after it, refused the module. pass_name: "" when MLIR does not tell which pass."""
+    """A pass, or the verifier after it, refused the module."""
 
-    def __init__(self, message: str, pass_name: str = "") -> None:
+    pass_name: str
+    """The pass; "" when MLIR does not tell which."""
+    remarks: tuple[Remark, ...]
+    """What passes and MLIR had said by then, MLIR's errors included."""
+
+    def __init__(self, message: str, pass_name: str = "", remarks: Iterable[Remark] = ()) -> None:
         self.pass_name = pass_name
+        self.remarks = tuple(remarks)
         super().__init__(message)
 
 

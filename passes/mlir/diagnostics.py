@@ -3,48 +3,27 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from jaxlib.mlir import ir
 
 from hloverlap.passes.mlir.locations import source_of
+from hloverlap.passes.remark import Remark
 
-
-@dataclass(frozen=True)
-class Diagnostic:
-    """One message. severity: error, warning, note or remark; file "-" is the input's own text, "" is nowhere."""
-
-    severity: str
-    message: str
-    file: str = ""
-    line: int = 0
-
-    @property
-    def headline(self) -> str:
-        """The message's first line; what follows is IR."""
-        return self.message.strip().split("\n", 1)[0]
-
-    def text(self, name: str) -> str:
-        """``file:line: severity: headline``; `name` is what the input is called."""
-        return f"{place(self.file, self.line, name)}: {self.severity}: {self.headline}"
-
-
-def place(file: str, line: int, name: str) -> str:
-    """``file:line`` as editors take it; `name` stands for the input's own text."""
-    file = name if file in ("", "-") else file
-    return f"{file}:{line}" if line else file
+# MLIR adds this note to every message about an operation, and the bindings have no switch for it.
+_PRINTED_OPERATION = "see current operation"
 
 
 @contextlib.contextmanager
-def collected(context: ir.Context, found: list[Diagnostic]) -> Iterator[None]:
+def collected(context: ir.Context, found: list[Remark]) -> Iterator[None]:
     """Appends to `found` every diagnostic of `context` inside the block, notes after what they belong to."""
 
     def take(diagnostic: ir.Diagnostic) -> bool:
         for each in (diagnostic, *diagnostic.notes):
-            file, line = source_of(each.location)
-            found.append(Diagnostic(each.severity.name.lower(), each.message, file, line))
+            if not each.message.startswith(_PRINTED_OPERATION):
+                file, line = source_of(each.location)
+                found.append(Remark("", each.severity.name.lower(), each.message, file=file, line=line))
         return True
 
     # Otherwise the bindings keep errors for the exception that they raise, and they lose their order among the rest.
@@ -55,3 +34,24 @@ def collected(context: ir.Context, found: list[Diagnostic]) -> Iterator[None]:
     finally:
         handler.detach()
         context.emit_error_diagnostics = before
+
+
+def first_error(remarks: Iterable[Remark]) -> Remark | None:
+    """The first error of MLIR's own."""
+    return next((remark for remark in remarks if _is_error(remark)), None)
+
+
+def without_errors(remarks: Iterable[Remark]) -> list[Remark]:
+    """All but MLIR's own errors and their notes: an error is raised, or somebody has caught it."""
+    kept = []
+    follows_error = False
+    for remark in remarks:
+        if remark.severity != "note":
+            follows_error = _is_error(remark)
+        if not follows_error:
+            kept.append(remark)
+    return kept
+
+
+def _is_error(remark: Remark) -> bool:
+    return remark.severity == "error" and not remark.code

@@ -19,7 +19,6 @@ from hloverlap.passes.mlir.elision import describe_elided
 from hloverlap.pipeline.audit import compiled, findings, hints, op_ids, topology, verdict
 from hloverlap.pipeline.audit.compiled import Outcome
 from hloverlap.pipeline.audit.findings import Finding
-from hloverlap.pipeline.audit.hints import Hint
 from hloverlap.pipeline.audit.op_ids import CollectiveOp, Tagged
 from hloverlap.pipeline.audit.verdict import Totals, Verdict
 from hloverlap.pipeline.targets import LOCAL, Target
@@ -76,7 +75,7 @@ class Audit:
     options: Mapping[str, int | bool | str]
     topology: str
     findings: tuple[Finding, ...]
-    hints: tuple[Hint, ...]
+    hints: tuple[Finding, ...]
     totals: Totals
 
 

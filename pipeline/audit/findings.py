@@ -6,11 +6,11 @@ import dataclasses
 import re
 from collections.abc import Iterable, Sequence
 
+from hloverlap.passes.remark import Remark
 from hloverlap.pipeline.audit.compiled import Outcome
 from hloverlap.pipeline.audit.diagnose import blamed, doomed
-from hloverlap.pipeline.audit.launches import Launch
 from hloverlap.pipeline.audit.op_ids import CollectiveOp
-from hloverlap.pipeline.xla.isolated_compile import Failure
+from hloverlap.pipeline.xla.isolated_compile import Failure, Option
 
 CODES = {
     "HLA001": "XLA did not compile the module",
@@ -42,15 +42,13 @@ _VERBS = {
 
 
 @dataclasses.dataclass(frozen=True)
-class Finding:
-    """code: a key of CODES. severity: ``error``, ``warning`` or ``note``. ids: the ops; file, line: of the first."""
+class Finding(Remark):
+    """What an audit says of one or several collectives; the place is that of the first."""
 
-    code: str
-    severity: str
-    message: str
     ids: tuple[int, ...] = ()
-    file: str = ""
-    line: int = 0
+    """The collectives, as `CollectiveOp.id` numbers them."""
+    options: tuple[Option, ...] = ()
+    """The XLA options that would help; () where none does."""
 
 
 def find(outcome: Outcome, collectives: Sequence[CollectiveOp]) -> list[Finding]:
@@ -60,10 +58,10 @@ def find(outcome: Outcome, collectives: Sequence[CollectiveOp]) -> list[Finding]
     found = []
     for index, launch in enumerate(outcome.launches):
         if launch.synchronous:
-            found.append(_about(launch, collectives, "HLA002", "warning", f"synchronous: {launch.lost}"))
+            found.append(_about(launch.ids, collectives, "HLA002", "warning", f"synchronous: {launch.lost}"))
         elif not launch.hidden:
             what = "too little runs beside it to hide it" if launch.moved else "nothing hides it"
-            found.append(_about(launch, collectives, "HLA003", "warning", f"{what}: {launch.lost}"))
+            found.append(_about(launch.ids, collectives, "HLA003", "warning", f"{what}: {launch.lost}"))
         later = [peer for peer in launch.peers if peer > index and peer not in launch.beside]
         if later:
             named = _ops(id for peer in later for id in outcome.launches[peer].ids)
@@ -72,17 +70,17 @@ def find(outcome: Outcome, collectives: Sequence[CollectiveOp]) -> list[Finding]
             text = (
                 f"independent of {named or 'a transfer that XLA added'}, yet XLA runs them one after the other{where}"
             )
-            found.append(_about(launch, collectives, "HLA004", "warning", text))
+            found.append(_about(launch.ids, collectives, "HLA004", "warning", text))
         if len(launch.ids) > 1 and not launch.group:
             text = f"XLA joined {_ops(launch.ids)} into one"
-            found.append(_about(launch, collectives, "HLA005", "note", text))
+            found.append(_about(launch.ids, collectives, "HLA005", "note", text))
         if not launch.ids:
             text = f"XLA added {launch.kind} {launch.instruction}" + (f" for {launch.origin}" if launch.origin else "")
-            found.append(_about(launch, collectives, "HLA006", "note", text))
+            found.append(_about(launch.ids, collectives, "HLA006", "note", text))
     seen = {id for launch in outcome.launches for id in launch.ids}
     for op in collectives:
         if op.id not in seen:
-            found.append(Finding("HLA007", "note", f"XLA removed {_ops([op.id])}", (op.id,), op.file, op.line))
+            found.append(_about([op.id], collectives, "HLA007", "note", f"XLA removed {_ops([op.id])}"))
     return found
 
 
@@ -92,13 +90,19 @@ def _failure(failure: Failure, collectives: Sequence[CollectiveOp]) -> Finding:
     message = f"{_VERBS[failure.kind]}: {_BESIDE_THE_POINT.sub('', failure.message)}"
     if ids:
         message += f" [{_ops(ids)}{': ' + why if why and failure.kind == 'aborted' else ''}]"
-    place = next((op for op in collectives if op.id in ids), None)
-    return Finding("HLA001", "error", message, ids, place.file if place else "", place.line if place else 0)
+    return _about(ids, collectives, "HLA001", "error", message)
 
 
-def _about(launch: Launch, collectives: Sequence[CollectiveOp], code: str, severity: str, text: str) -> Finding:
-    place = next((op for op in collectives if op.id in launch.ids), None)
-    return Finding(code, severity, text, launch.ids, place.file if place else "", place.line if place else 0)
+def located(finding: Finding, collectives: Sequence[CollectiveOp]) -> Finding:
+    """The same at the place of the first of its collectives; without a place where it is about none."""
+    first = next((op for op in collectives if op.id in finding.ids), None)
+    if first is None:
+        return finding
+    return dataclasses.replace(finding, op=f"stablehlo.{first.kind}", file=first.file, line=first.line)
+
+
+def _about(ids: Sequence[int], collectives: Sequence[CollectiveOp], code: str, severity: str, text: str) -> Finding:
+    return located(Finding(code, severity, text, ids=tuple(ids)), collectives)
 
 
 def _ops(ids: Iterable[int]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 
 from hloverlap.passes.machine.xla_options import (
@@ -14,6 +13,7 @@ from hloverlap.passes.machine.xla_options import (
 )
 from hloverlap.pipeline.audit.compiled import Outcome, Program
 from hloverlap.pipeline.audit.diagnose import doomed
+from hloverlap.pipeline.audit.findings import Finding, located
 from hloverlap.pipeline.audit.launches import Launch
 from hloverlap.pipeline.audit.op_ids import CollectiveOp
 from hloverlap.pipeline.audit.reasons import GROUP_WAITS, MERGED
@@ -22,18 +22,8 @@ from hloverlap.pipeline.xla.isolated_compile import Option
 USE_OVERLAP = "HLA107"
 
 
-@dataclasses.dataclass(frozen=True)
-class Hint:
-    """code: as a finding's. message: what and why. options: XLA options that would help; () where none does."""
-
-    code: str
-    message: str
-    options: tuple[Option, ...] = ()
-    ids: tuple[int, ...] = ()
-
-
-def suggest(outcome: Outcome, collectives: Sequence[CollectiveOp], options: Mapping[str, object]) -> list[Hint]:
-    """Hints for a module that was compiled with `options`, in the order of their codes."""
+def suggest(outcome: Outcome, collectives: Sequence[CollectiveOp], options: Mapping[str, object]) -> list[Finding]:
+    """Hints for a module that was compiled with `options`: notes, in the order of their codes."""
     launches = outcome.launches if isinstance(outcome, Program) else ()
     hints = [
         *_overlap_limit(launches, collectives, options),
@@ -43,7 +33,7 @@ def suggest(outcome: Outcome, collectives: Sequence[CollectiveOp], options: Mapp
         *_dot_merger(launches, options),
         *_streams(launches),
     ]
-    return sorted(hints, key=lambda hint: hint.code)
+    return sorted((located(hint, collectives) for hint in hints), key=lambda hint: hint.code)
 
 
 def overlap_wanted(launches: Sequence[Launch]) -> int:
@@ -51,9 +41,13 @@ def overlap_wanted(launches: Sequence[Launch]) -> int:
     return max((1 + len(launch.peers) for launch in launches), default=1)
 
 
+def _hint(code: str, message: str, options: tuple[Option, ...] = (), ids: tuple[int, ...] = ()) -> Finding:
+    return Finding(code, "note", message, ids=ids, options=options)
+
+
 def _overlap_limit(
     launches: Sequence[Launch], collectives: Sequence[CollectiveOp], options: Mapping[str, object]
-) -> list[Hint]:
+) -> list[Finding]:
     limit = options.get(OVERLAP_LIMIT, 1)
     wanted = overlap_wanted(launches)
     waiting = any(peer not in (*launch.beside, *launch.queued) for launch in launches for peer in launch.peers)
@@ -65,23 +59,23 @@ def _overlap_limit(
         f"{used}{wanted} independent collectives could be in flight at once, but the overlap limit is {limit}; "
         f"a higher limit lets XLA start them together"
     )
-    return [Hint("HLA101", text, ((OVERLAP_LIMIT, wanted),))]
+    return [_hint("HLA101", text, ((OVERLAP_LIMIT, wanted),))]
 
 
-def _annotations(collectives: Sequence[CollectiveOp], options: Mapping[str, object]) -> list[Hint]:
+def _annotations(collectives: Sequence[CollectiveOp], options: Mapping[str, object]) -> list[Finding]:
     hints = []
     joining = options.get(COMBINE_THRESHOLD) != 0
     for each in doomed(collectives):
         if len(each.ids) == 1:
-            hints.append(Hint("HLA103", f"#{each.ids[0]}: {each.why}; give it a whole number from 3 up", (), each.ids))
+            hints.append(_hint("HLA103", f"#{each.ids[0]}: {each.why}; give it a whole number from 3 up", (), each.ids))
         elif joining:
             named = ", ".join(f"#{id}" for id in each.ids)
             text = f"{named}: {each.why}; a combiner_key of its own on each, or a threshold of 0, keeps them apart"
-            hints.append(Hint("HLA102", text, ((COMBINE_THRESHOLD, 0),), each.ids))
+            hints.append(_hint("HLA102", text, ((COMBINE_THRESHOLD, 0),), each.ids))
     return hints
 
 
-def _peer_memory(launches: Sequence[Launch], options: Mapping[str, object]) -> list[Hint]:
+def _peer_memory(launches: Sequence[Launch], options: Mapping[str, object]) -> list[Finding]:
     permutes = [launch for launch in launches if launch.kind == "collective-permute"]
     if PERMUTE_MODE in options or not any(launch.beside for launch in permutes):
         return []
@@ -89,17 +83,17 @@ def _peer_memory(launches: Sequence[Launch], options: Mapping[str, object]) -> l
         "permutes on several streams share one NCCL communicator, which may still run them in turn; inside one host, "
         "peer memory mode copies from device to device without it"
     )
-    return [Hint("HLA104", text, ((PERMUTE_MODE, PEER_MEMORY),))]
+    return [_hint("HLA104", text, ((PERMUTE_MODE, PEER_MEMORY),))]
 
 
-def _groups(launches: Sequence[Launch]) -> list[Hint]:
+def _groups(launches: Sequence[Launch]) -> list[Finding]:
     ids = tuple(id for launch in launches if launch.group and launch.lost == GROUP_WAITS for id in launch.ids)
     if not ids:
         return []
-    return [Hint("HLA105", f"{GROUP_WAITS}; jaxlib 0.12 runs groups beside compute", (), ids)]
+    return [_hint("HLA105", f"{GROUP_WAITS}; jaxlib 0.12 runs groups beside compute", (), ids)]
 
 
-def _dot_merger(launches: Sequence[Launch], options: Mapping[str, object]) -> list[Hint]:
+def _dot_merger(launches: Sequence[Launch], options: Mapping[str, object]) -> list[Finding]:
     ids = tuple(id for launch in launches if launch.lost.startswith(MERGED) for id in launch.ids)
     if not ids or options.get(DOT_MERGER) == 0:
         return []
@@ -109,10 +103,10 @@ def _dot_merger(launches: Sequence[Launch], options: Mapping[str, object]) -> li
     tried: tuple[Option, ...] = ((DOT_MERGER, 0),)
     if isinstance(limit, int) and wanted > limit:
         tried += ((OVERLAP_LIMIT, wanted),)
-    return [Hint("HLA106", text, tried, ids)]
+    return [_hint("HLA106", text, tried, ids)]
 
 
-def _streams(launches: Sequence[Launch]) -> list[Hint]:
+def _streams(launches: Sequence[Launch]) -> list[Finding]:
     """Independent launches on one stream: the pass does what no option does."""
     ids = tuple(
         dict.fromkeys(
@@ -124,4 +118,4 @@ def _streams(launches: Sequence[Launch]) -> list[Hint]:
     )
     if not ids:
         return []
-    return [Hint(USE_OVERLAP, "hlo-opt --overlap gives independent collectives streams of their own", (), ids)]
+    return [_hint(USE_OVERLAP, "hlo-opt --overlap gives independent collectives streams of their own", (), ids)]

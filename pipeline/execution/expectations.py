@@ -14,14 +14,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from hloverlap.passes.mlir.diagnostics import Diagnostic
+from hloverlap.passes.remark import Remark
 
 _EXPECTED = re.compile(
     r"expected-(?P<severity>error|note|remark|warning)(?P<re>-re)?[ \t]*"
     r"(?:@(?P<where>[+-]\d+|above|below|unknown))?[ \t]*\{\{(?P<text>.*)\}\}\s*$"
 )
-# MLIR adds this note to every error about an operation, and the bindings have no switch for it.
-_PRINTED_OPERATION = "see current operation"
 _NEARLY = re.compile(r"//.*expected-(error|note|remark|warning)")
 
 
@@ -35,12 +33,10 @@ class Expectation:
     line: int
     written: int
 
-    def meets(self, diagnostic: Diagnostic) -> bool:
-        """Whether this is the diagnostic meant."""
-        here = diagnostic.line if diagnostic.file == "-" else 0
-        return (self.severity, self.line) == (diagnostic.severity, here) and self.pattern.search(
-            diagnostic.message
-        ) is not None
+    def meets(self, remark: Remark) -> bool:
+        """Whether this is the diagnostic meant; the code of a remark counts as the beginning of its message."""
+        here = remark.line if remark.file == "-" else 0
+        return (self.severity, self.line) == (remark.severity, here) and bool(self.pattern.search(_said(remark)))
 
 
 def parse(text: str) -> list[Expectation]:
@@ -72,21 +68,25 @@ def parse(text: str) -> list[Expectation]:
     return found
 
 
-def failures(expected: Iterable[Expectation], produced: Iterable[Diagnostic], name: str) -> list[str]:
+def failures(expected: Iterable[Expectation], produced: Iterable[Remark], name: str) -> list[str]:
     """What does not agree, one sentence each, as ``name:line: error: ...``; empty when all do."""
     open_ones = list(expected)
     wrong = []
-    for diagnostic in produced:
-        met = next((each for each in open_ones if each.meets(diagnostic)), None)
+    for remark in produced:
+        met = next((each for each in open_ones if each.meets(remark)), None)
         if met is not None:
             open_ones.remove(met)
-        elif not diagnostic.message.startswith(_PRINTED_OPERATION):
-            said = f"unexpected {diagnostic.severity}: {diagnostic.headline}"
-            wrong.append(Diagnostic("error", said, diagnostic.file, diagnostic.line).text(name))
+        else:
+            headline = _said(remark).split("\n", 1)[0]
+            wrong.append(f"{remark.place(name)}: error: unexpected {remark.severity}: {headline}")
     wrong += [
         f'{name}:{each.written}: error: expected {each.severity} "{each.text}" was not produced' for each in open_ones
     ]
     return wrong
+
+
+def _said(remark: Remark) -> str:
+    return f"{remark.code}: {remark.message}" if remark.code else remark.message.strip()
 
 
 def _with_regexes(text: str) -> re.Pattern[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from hloverlap.passes.base import Pass
 from hloverlap.passes.context import Context
 from hloverlap.passes.errors import PassError, PassFailedError
 from hloverlap.passes.mlir import diagnostics
-from hloverlap.passes.mlir.diagnostics import Diagnostic
+from hloverlap.passes.remark import Remark
 from hloverlap.pipeline.execution.resolution import ANY, MlirPass, Nest
 
 
@@ -42,27 +42,32 @@ def run(
     context: Context,
     instrumentation: Instrumentation = Instrumentation(),
     name: str = "input",
-    said: list[Diagnostic] | None = None,
 ) -> None:
-    """Runs `nest` on `op` in place.
+    """Runs `nest` on `op` in place. What MLIR says joins the remarks of `context`, in its turn.
 
-    name: what messages call the input. said: gets what MLIR says, errors included. Raises PassFailedError with the
-    first error; `op` is then half rewritten and must be dropped.
+    name: what messages call the input. Raises PassFailedError with the first error; `op` is then half rewritten and
+    must be dropped.
     """
     runner = _Runner(context, instrumentation)
-    said = [] if said is None else said
-    with diagnostics.collected(op.context, said), op.context, ir.Location.unknown():
+    with diagnostics.collected(op.context, context.remarks), op.context, ir.Location.unknown():
         try:
             runner.run(nest, op)
-            return
         except ir.MLIRError:
-            failure = runner.raised
-    if failure is None:
-        first = next((each for each in said if each.severity == "error"), None)
-        if first is None:
-            raise PassFailedError("a pass failed, and MLIR does not say which or why")
-        raise PassFailedError(f"{diagnostics.place(first.file, first.line, name)}: {first.headline}")
+            failure = runner.raised or _failure(context.remarks, name)
+        else:
+            context.remarks[:] = diagnostics.without_errors(context.remarks)  # a pass has caught them
+            return
+    if isinstance(failure, PassFailedError):
+        failure.remarks = tuple(context.remarks)
     raise failure
+
+
+def _failure(remarks: Iterable[Remark], name: str) -> PassFailedError:
+    """The failure of a pass of MLIR's own."""
+    first = diagnostics.first_error(remarks)
+    if first is None:
+        return PassFailedError("a pass failed, and MLIR does not say which or why")
+    return PassFailedError(f"{first.place(name)}: {first.headline}")
 
 
 Work = Callable[[ir.Operation], None]

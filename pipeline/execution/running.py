@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from jaxlib.mlir import ir
 
 from hloverlap.passes.analysis import cost
-from hloverlap.passes.context import Context, Remark
-from hloverlap.passes.errors import PassFailedError, TopologyError
+from hloverlap.passes.context import Context
+from hloverlap.passes.errors import PassError, PassFailedError, TopologyError
 from hloverlap.passes.machine.capabilities import capabilities
 from hloverlap.passes.machine.topology import Topology
 from hloverlap.passes.machine.xla_options import CompileOption
 from hloverlap.passes.mlir.dialects import make_context
 from hloverlap.passes.mlir.modules import bytecode, copy_of, device_counts
+from hloverlap.passes.remark import Remark
 from hloverlap.pipeline.execution import manager, resolution
+from hloverlap.pipeline.execution.manager import Instrumentation
 from hloverlap.pipeline.formats import programs
 from hloverlap.pipeline.formats.programs import Program
 from hloverlap.pipeline.messages import remarks
@@ -23,19 +25,18 @@ from hloverlap.pipeline.messages import remarks
 
 @dataclass(frozen=True)
 class Result:
-    """What a run made.
-
-    module: the rewritten module, in the context of the module given or in one of its own.
-    remarks: what was done and declined, in order. statistics: pass -> statistic -> count.
-    compile_options: XLA options without which the rewrite has no effect.
-    changed: whether the module differs from the input, locations included.
-    """
+    """What a run made."""
 
     module: ir.Module
+    """The rewritten module, in the context of the module given or in one of its own."""
     remarks: tuple[Remark, ...]
+    """What the passes did and declined, and what MLIR had to say, in order."""
     statistics: Mapping[str, Mapping[str, int]]
+    """Pass -> statistic -> count."""
     compile_options: Mapping[str, CompileOption]
+    """The XLA options without which the rewrite has no effect."""
     changed: bool
+    """Whether the module differs from the input, locations included."""
 
     @property
     def xla_flags(self) -> str:
@@ -66,7 +67,8 @@ def run(
     cannot be read, or is of another size than the module), TargetError, TypeError (no program).
     """
     module, name = programs.module_of(program)
-    return run_in_place(module, pipeline, topology=topology, target=target, verify_each=verify_each, name=name)
+    instrumentation = Instrumentation(verify_each=verify_each)
+    return run_in_place(module, pipeline, topology=topology, target=target, instrumentation=instrumentation, name=name)
 
 
 def run_in_place(
@@ -75,15 +77,19 @@ def run_in_place(
     *,
     topology: Topology | str | None = None,
     target: cost.Target | str | None = None,
-    verify_each: bool = True,
+    instrumentation: Instrumentation | None = None,
     name: str = "<module>",
 ) -> Result:
-    """The same on a module that is the caller's to give away. name: what messages call it."""
+    """The same on a module that is the caller's to give away: hlo-opt, `run`, `compile` and `jit` all end here.
+
+    instrumentation: what MLIR does around each pass; by default it verifies and no more. name: what messages call the
+    module. Raises PipelineError, TopologyError, TargetError.
+    """
     steps = resolution.resolve(pipeline, module.context)
-    context = make_pass_context(module, topology, target)
+    context = _pass_context(module, topology, target)
     before = bytecode(module)
-    manager.run(steps, module.operation, context, manager.Instrumentation(verify_each=verify_each), name)
-    check_remarks(context, name)
+    manager.run(steps, module.operation, context, instrumentation or Instrumentation(), name)
+    _raise_errors(context, name)
     return Result(
         module=module,
         remarks=tuple(context.remarks),
@@ -93,7 +99,7 @@ def run_in_place(
     )
 
 
-def make_pass_context(
+def _pass_context(
     module: ir.Module, topology: Topology | str | None, target: cost.Target | str | None = None
 ) -> Context:
     """What the passes are told. Raises TopologyError, TargetError."""
@@ -106,10 +112,10 @@ def make_pass_context(
     return Context(topology=topology, target=target, capabilities=capabilities())
 
 
-def check_remarks(context: Context, name: str) -> None:
-    """Raises PassFailedError with the first remark that is an error."""
+def _raise_errors(context: Context, name: str) -> None:
+    """Raises PassFailedError with the first remark that is an error, which is a pass's way to refuse a module."""
     for remark in context.errors():
-        raise PassFailedError(remarks.as_text(remark, name))
+        raise PassFailedError(remarks.as_text(remark, name), remarks=context.remarks) from PassError(remark.message)
 
 
 def in_own_context(module: ir.Module) -> ir.Module:

@@ -19,6 +19,7 @@ from jaxlib.mlir.passmanager import PassManager
 from hloverlap.passes.mlir import diagnostics, mhlo
 from hloverlap.passes.mlir.dialects import make_context
 from hloverlap.passes.mlir.modules import bytecode
+from hloverlap.passes.remark import Remark
 from hloverlap.pipeline.formats import naming
 
 MALFORMED = 3  # exit status: the input is not what it should be
@@ -45,7 +46,7 @@ def from_portable(data: bytes, context: ir.Context) -> bytes:
     """A StableHLO portable artifact."""
     from jaxlib.mlir.dialects import stablehlo
 
-    found: list[diagnostics.Diagnostic] = []
+    found: list[Remark] = []
     with diagnostics.collected(context, found):
         try:
             module = stablehlo.deserialize_portable_artifact(context, data)

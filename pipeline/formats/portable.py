@@ -8,6 +8,7 @@ from jaxlib.mlir import ir
 
 from hloverlap.passes.mlir import diagnostics, mhlo
 from hloverlap.passes.mlir.modules import copy_of
+from hloverlap.passes.remark import Remark
 from hloverlap.pipeline.formats import conversion, errors
 from hloverlap.pipeline.formats.errors import ReadError, WriteError
 from hloverlap.pipeline.formats.format import Format, Source, Style
@@ -61,7 +62,7 @@ def serialize(module: ir.Module, wanted: str | None, name: str) -> bytes:
     for candidate in candidates:
         copy = copy_of(module)  # serializing turns the module itself into VHLO
         mhlo.to_stablehlo(copy.operation)
-        found: list[diagnostics.Diagnostic] = []
+        found: list[Remark] = []
         with diagnostics.collected(module.context, found):
             try:
                 return bytes(stablehlo.serialize_portable_artifact(copy, candidate, True))

@@ -20,7 +20,7 @@ from hloverlap.passes.machine.topology import Topology
 from hloverlap.passes.machine.xla_options import CompileOption
 from hloverlap.passes.mlir.modules import copy_of
 from hloverlap.pipeline import jax_internals
-from hloverlap.pipeline.execution import resolution, running
+from hloverlap.pipeline.execution import manager, resolution, running
 
 if TYPE_CHECKING:
     import jax
@@ -67,7 +67,7 @@ def compile(
         pipeline,
         topology=topology or topology_of(devices),
         target=target or target_of(devices),
-        verify_each=verify_each,
+        instrumentation=manager.Instrumentation(verify_each=verify_each),
     )
     given = dict(compiler_options or {})
     of_jit = jax_internals.lowered_compiler_options(lowered)

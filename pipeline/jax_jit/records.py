@@ -8,8 +8,8 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from hloverlap.passes.context import Remark
 from hloverlap.passes.machine.xla_options import CompileOption
+from hloverlap.passes.remark import Remark
 
 Outcome = Literal["rewritten", "unchanged", "failed", "not covered", "left out", "compiled before"]
 

@@ -16,7 +16,7 @@ from hloverlap.passes.machine import xla_options
 from hloverlap.passes.machine.xla_options import CompileOption
 from hloverlap.passes.mlir.dialects import make_context
 from hloverlap.passes.mlir.modules import bytecode, copy_of
-from hloverlap.pipeline.execution import running
+from hloverlap.pipeline.execution import manager, running
 from hloverlap.pipeline.jax_jit import compiling, partitioner
 from hloverlap.pipeline.jax_jit.config import JitConfig
 
@@ -67,7 +67,7 @@ def rewrite(
         config.steps,
         topology=topology or compiling.topology_of(devices),
         target=config.target or compiling.target_of(devices),
-        verify_each=config.verify_each,
+        instrumentation=manager.Instrumentation(verify_each=config.verify_each),
     )
     replacement = copy_of(result.module, module.context) if result.changed or token else None
     fingerprint = _fingerprint(result.module)

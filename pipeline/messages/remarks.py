@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from hloverlap.passes.base import Pass
-from hloverlap.passes.context import Remark
 from hloverlap.passes.machine.xla_options import CompileOption
-from hloverlap.passes.mlir.diagnostics import place
+from hloverlap.passes.remark import Remark, file_name
 
 _RULE = f"==={'-' * 73}==="
 
@@ -15,21 +14,20 @@ _RULE = f"==={'-' * 73}==="
 def as_text(remark: Remark, name: str) -> str:
     """``file:line: remark: CODE: message``; `name` is what the input is called."""
     code = f"{remark.code}: " if remark.code else ""  # MLIR's own have none
-    return f"{place(remark.file, remark.line, name)}: {remark.severity}: {code}{remark.message}"
+    return f"{remark.place(name)}: {remark.severity}: {code}{remark.headline}"
 
 
 def as_json(remark: Remark, name: str) -> str:
     """One JSON object on one line: code, severity, message, op, file, line (0 when unknown)."""
     import json
 
-    file = name if remark.file in ("", "-") else remark.file
     return json.dumps(
         {
             "code": remark.code,
             "severity": remark.severity,
-            "message": remark.message,
+            "message": remark.headline,
             "op": remark.op,
-            "file": file,
+            "file": file_name(remark.file, name),
             "line": remark.line,
         }
     )

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Sequence
 
-from hloverlap.passes.mlir.diagnostics import place
+from hloverlap.passes.remark import place
 from hloverlap.pipeline.audit import Audit, Comparison, Setting, Trial
 from hloverlap.pipeline.audit.compiled import Program
 from hloverlap.pipeline.audit.launches import Launch
 from hloverlap.pipeline.audit.op_ids import CollectiveOp
 from hloverlap.pipeline.audit.verdict import Totals
-from hloverlap.pipeline.messages.remarks import xla_flags
+from hloverlap.pipeline.messages.remarks import as_text, xla_flags
 from hloverlap.tools.tables import Table, layout
 
 _TOTALS = (
@@ -102,10 +103,9 @@ def _mode(launch: Launch, own: int) -> str:
 def _sentences(audit: Audit) -> list[str]:
     lines = []
     for finding in audit.findings:
-        where = place(finding.file, finding.line, audit.name)
         about = " ".join(f"#{id}" for id in finding.ids)
         about = f"{about}: " if about and finding.code != "HLA001" else ""
-        lines.append(f"{where}: {finding.severity}: {finding.code}: {about}{finding.message}")
+        lines.append(as_text(dataclasses.replace(finding, message=f"{about}{finding.message}"), audit.name))
     for hint in audit.hints:
         options = f" ({xla_flags(dict(hint.options))})" if hint.options else ""
         lines.append(f"hint: {hint.code}: {hint.message}{options}")

@@ -10,13 +10,13 @@ from typing import cast
 from jaxlib.mlir import ir
 
 from hloverlap.passes.analysis import cost
-from hloverlap.passes.context import Context, Remark
-from hloverlap.passes.errors import PassFailedError, PipelineError
+from hloverlap.passes.context import Context
+from hloverlap.passes.errors import HloverlapError, PassFailedError, PipelineError
 from hloverlap.passes.machine.topology import Topology
 from hloverlap.passes.mlir import diagnostics
-from hloverlap.passes.mlir.diagnostics import Diagnostic
 from hloverlap.passes.mlir.dialects import make_context
 from hloverlap.passes.mlir.modules import bytecode
+from hloverlap.passes.remark import Remark
 from hloverlap.pipeline.execution import manager, resolution, running, text
 from hloverlap.pipeline.formats import reading, table, writing
 from hloverlap.pipeline.formats.errors import ReadError
@@ -106,11 +106,9 @@ class Optimizer:
     def _log(self) -> None:
         """What was told, as SARIF where that is wanted."""
         if self.given.remarks == "sarif":
-            import importlib.metadata
-
             from hloverlap.pipeline.messages import sarif
 
-            print(sarif.log(self.told, importlib.metadata.version("hloverlap")), file=sys.stderr)
+            print(sarif.log("hlo-opt", self.told), file=sys.stderr)
 
     def _sources(self) -> Iterable[Source]:
         if self.replayed is not None:
@@ -139,15 +137,15 @@ class Optimizer:
 
     def _rewrite(self, source: Source) -> bytes | None:
         """The output for one module; None when --check finds that it computes something else."""
-        context = running.make_pass_context(source.module, self.topology, self.target)
         before = bytecode(source.module) if self.given.check else b""
         try:
-            self._run_passes(source, context)
+            result = self._run_passes(source.module, source.name)
         except PassFailedError as error:
+            self._print_remarks(diagnostics.without_errors(error.remarks), source.name)
             reproducers.leave(self.given, self.steps, source, error)
             raise
-        running.check_remarks(context, source.name)
-        self._add(context)
+        self._print_remarks(result.remarks, source.name)
+        self._add(result)
         if before and not self._same_results(before, source):
             return None
         emit = self.given.emit
@@ -159,12 +157,15 @@ class Optimizer:
             elide_larger_than=self.instrumentation.elide_larger_than,
         )
 
-    def _run_passes(self, source: Source, context: Context) -> None:
-        said: list[Diagnostic] = []
-        try:
-            manager.run(self.steps, source.module.operation, context, self.instrumentation, source.name, said)
-        finally:
-            self._print_remarks([*_no_errors(said), *context.remarks], source.name)
+    def _run_passes(self, module: ir.Module, name: str) -> running.Result:
+        return running.run_in_place(
+            module,
+            self.steps,
+            topology=self.topology,
+            target=self.target,
+            instrumentation=self.instrumentation,
+            name=name,
+        )
 
     def _same_results(self, before: bytes, source: Source) -> bool:
         """What --check says. Raises PipelineError when this machine cannot run the module: that is no pass."""
@@ -194,22 +195,22 @@ class Optimizer:
             print(line, file=sys.stderr)
         return ExitStatus.FAILED if wrong else ExitStatus.FINE
 
-    def _diagnostics(self, part: str, name: str) -> list[Diagnostic]:
+    def _diagnostics(self, part: str, name: str) -> list[Remark]:
         """All that reading and running say about one part."""
-        said: list[Diagnostic] = []
-        context = Context()
+        said: list[Remark] = []
         try:
             with diagnostics.collected(self.mlir, said):
                 module = ir.Module.parse(part, self.mlir)
-            context = running.make_pass_context(module, self.topology, self.target)
-            manager.run(self.steps, module.operation, context, self.instrumentation, name, said)
-        except (ir.MLIRError, PipelineError) as error:
-            if all(each.severity != "error" for each in said):  # it was not MLIR that found it
-                said.append(Diagnostic("error", str(error)))
-        return said + [
-            Diagnostic(remark.severity, f"{remark.code}: {remark.message}", remark.file, remark.line)
-            for remark in context.remarks
-        ]
+            said += self._run_passes(module, name).remarks
+        except ir.MLIRError:
+            pass
+        except PassFailedError as error:
+            said += error.remarks
+            if all(each.severity != "error" for each in said):  # it was a pass of ours that found it
+                said.append(Remark("", "error", str(error)))
+        except HloverlapError as error:
+            said.append(Remark("", "error", str(error)))
+        return said
 
     def _print_remarks(self, found: Iterable[Remark], name: str) -> None:
         form = self.given.remarks
@@ -219,10 +220,10 @@ class Optimizer:
             elif form != "none":
                 print((remarks.as_json if form == "json" else remarks.as_text)(remark, name), file=sys.stderr)
 
-    def _add(self, context: Context) -> None:
-        for name, value in context.compile_options.items():
+    def _add(self, result: running.Result) -> None:
+        for name, value in result.compile_options.items():
             self.total.need_option(name, value)
-        for name, counts in context.statistics.items():
+        for name, counts in result.statistics.items():
             for statistic, amount in counts.items():
                 self.total.count(name, statistic, amount)
 
@@ -250,12 +251,3 @@ def _target(given: str | None) -> cost.Target | None:
             return cost.load(file.read())
     except (OSError, ValueError) as error:
         raise UsageError(f"--target={given}: {error}") from None
-
-
-def _no_errors(said: Iterable[Diagnostic]) -> list[Remark]:
-    """MLIR's warnings and remarks as remarks of ours; an error is raised, and a note belongs to one."""
-    return [
-        Remark("", each.severity, each.headline, file=each.file, line=each.line)
-        for each in said
-        if each.severity in ("warning", "remark")
-    ]

@@ -79,7 +79,7 @@ def test_sarif_is_what_code_hosts_read(ring: str, capsys: pytest.CaptureFixture[
     (result,) = run["results"]
     assert (log["version"], result["ruleId"], result["level"]) == ("2.1.0", "HLA002", "warning")
     place = result["locations"][0]["physicalLocation"]
-    assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == (ring, 3)
+    assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == (pathlib.Path(ring).as_uri(), 3)
     assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["HLA002"]
 
 

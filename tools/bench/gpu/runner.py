@@ -15,8 +15,8 @@ from typing import Any
 
 import jax
 
-from hloverlap.passes.context import Remark
 from hloverlap.passes.mlir.modules import bytecode
+from hloverlap.passes.remark import Remark
 from hloverlap.pipeline.jax_jit import compiling
 from hloverlap.tools.bench.gpu import measuring, overlap, predicting
 from hloverlap.tools.bench.gpu.cases import Case

@@ -4,9 +4,13 @@ import re
 
 import pytest
 
-from hloverlap.passes.mlir.diagnostics import Diagnostic
+from hloverlap.passes.remark import Remark
 from hloverlap.pipeline.execution import expectations
 from hloverlap.pipeline.formats import splitting
+
+
+def said(severity, message, file="", line=0):
+    return Remark("", severity, message, file=file, line=line)
 
 
 def failures(text, *produced):
@@ -32,27 +36,27 @@ def test_the_line_that_is_meant(comment, line):
 
 
 def test_part_of_the_message_is_enough():
-    assert failures("x // expected-remark {{is th}}", Diagnostic("remark", "this is that", "-", 1)) == []
+    assert failures("x // expected-remark {{is th}}", said("remark", "this is that", "-", 1)) == []
 
 
 def test_a_regular_expression_stands_in_braces():
     text = "x // expected-remark-re {{stream {{[0-9]+}} (of 4)}}"
-    assert failures(text, Diagnostic("remark", "on stream 12 (of 4)", "-", 1)) == []
-    assert len(failures(text, Diagnostic("remark", "on stream a (of 4)", "-", 1))) == 2
+    assert failures(text, said("remark", "on stream 12 (of 4)", "-", 1)) == []
+    assert len(failures(text, said("remark", "on stream a (of 4)", "-", 1))) == 2
 
 
 def test_each_expectation_is_met_once():
-    twice = [Diagnostic("remark", "it", "-", 1)] * 2
+    twice = [said("remark", "it", "-", 1)] * 2
     assert failures("x // expected-remark {{it}}", *twice) == ["m.mlir:1: error: unexpected remark: it"]
 
 
 @pytest.mark.parametrize(
     "produced",
     [
-        Diagnostic("remark", "it", "-", 2),
-        Diagnostic("warning", "it", "-", 1),
-        Diagnostic("remark", "that", "-", 1),
-        Diagnostic("remark", "it", "train.py", 1),
+        said("remark", "it", "-", 2),
+        said("warning", "it", "-", 1),
+        said("remark", "that", "-", 1),
+        said("remark", "it", "train.py", 1),
     ],
     ids=["line", "severity", "message", "file"],
 )
@@ -62,9 +66,15 @@ def test_line_severity_message_and_file_count(produced):
     assert re.fullmatch(r"\S+:\d: error: unexpected \w+: \w+", wrong[0])
 
 
-def test_the_note_that_mlir_adds_to_every_error_needs_no_expectation():
-    notes = [Diagnostic("note", "see current operation: ...", "-", 1), Diagnostic("note", "prior use here", "-", 1)]
-    assert failures("", *notes) == ["m.mlir:1: error: unexpected note: prior use here"]
+def test_a_note_needs_an_expectation_and_only_its_first_line_is_shown():
+    produced = failures("", said("note", "prior use here\n%0 = ir", "-", 1))
+    assert produced == ["m.mlir:1: error: unexpected note: prior use here"]
+
+
+def test_the_code_of_a_remark_begins_what_it_says():
+    remark = Remark("ACS001", "remark", "done", file="-", line=1)
+    assert failures("x // expected-remark {{ACS001: done}}", remark) == []
+    assert failures("", remark) == ["m.mlir:1: error: unexpected remark: ACS001: done"]
 
 
 @pytest.mark.parametrize(

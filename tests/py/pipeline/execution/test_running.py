@@ -7,10 +7,10 @@ import pytest
 from jaxlib.mlir import ir
 
 import hloverlap.pipeline
-from hloverlap.passes.context import Remark
 from hloverlap.passes.machine.topology import Topology
 from hloverlap.passes.mlir.dialects import make_context
 from hloverlap.passes.mlir.modules import bytecode
+from hloverlap.passes.remark import Remark
 from hloverlap.pipeline import PassFailedError, PipelineTextError, ReadError, TopologyError, run
 
 
