@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Hashable, Mapping, Sequence
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from jaxlib.mlir import ir
@@ -18,7 +18,7 @@ from hloverlap.passes.analysis.segments import Segment, reorder
 from hloverlap.passes.base import Pass
 from hloverlap.passes.building import device_select
 from hloverlap.passes.context import Context, Declined
-from hloverlap.passes.merging.gain import WORTH
+from hloverlap.passes.merging.strategy import WORTH
 from hloverlap.passes.mlir.locations import describe
 from hloverlap.passes.mlir.symbols import Symbols
 from hloverlap.passes.mlir.walk import has_uses
@@ -28,7 +28,7 @@ from hloverlap.passes.mlir.walk import has_uses
 # 49 us apart and 32 joined at 1 KiB, 70 and 41 at 4 MiB, 516 and 390 at 64 MiB.
 _SELECT = 1.5
 
-_Set = list[Collective]
+_Permutes: TypeAlias = list[Collective]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,13 +97,13 @@ class _Joiner:
 
     def _sets(
         self, facts: Mapping[Collective, int], levels: Sequence[int], declined: dict[Collective, Declined]
-    ) -> list[_Set]:
+    ) -> list[_Permutes]:
         """All that can be joined at all, each in the first set that it fits.
 
         Those of one level are independent, for a level counts permutes too; and making one of some of one level leaves
         all levels as they are, so it never makes a cycle.
         """
-        sets: dict[Hashable, list[_Set]] = {}
+        sets: dict[Hashable, list[_Permutes]] = {}
         for fact, number in facts.items():
             if not self._is_partial(fact):
                 continue
@@ -143,10 +143,10 @@ class _Joiner:
                     return Declined("JPP006", f"{text} us")
         return Declined("JPP002", "none of its type that is ready at the same time has other sources and other targets")
 
-    def _pays(self, fact: Collective, part: _Set) -> bool:
+    def _pays(self, fact: Collective, part: _Permutes) -> bool:
         return self._estimate([*part, fact]) <= WORTH * (self._estimate(part) + self._apart([fact]))
 
-    def _estimate(self, part: _Set) -> float:
+    def _estimate(self, part: _Permutes) -> float:
         """Microseconds of one permute of all, and of choosing what each device sends."""
         target, topology = self._context.costs, self._context.topology
         joined = dataclasses.replace(part[0], pairs=tuple(pair for fact in part for pair in fact.pairs))
@@ -154,10 +154,10 @@ class _Joiner:
         chosen = (target.pack if selects else 0.0) + selects * _SELECT * part[0].bytes / target.copy
         return target.together([joined], topology) + chosen
 
-    def _apart(self, part: _Set) -> float:
+    def _apart(self, part: _Permutes) -> float:
         return self._context.costs.apart(part, self._context.topology)
 
-    def _join(self, part: _Set) -> None:
+    def _join(self, part: _Permutes) -> None:
         """Puts one permute where the last of them stood. They stand side by side."""
         joined, apart = self._estimate(part), self._apart(part)
         others = f"{len(part) - 1} other" + "s" * (len(part) > 2)
@@ -192,5 +192,5 @@ class _Joiner:
         self._options.count(self._context, "num-joined", len(part))
 
 
-def _fits(fact: Collective, part: _Set) -> bool:
+def _fits(fact: Collective, part: _Permutes) -> bool:
     return all(are_disjoint(fact.pairs, held.pairs) for held in part)

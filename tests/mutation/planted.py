@@ -168,9 +168,9 @@ PLANTED = (
         "what a region uses from outside is overlooked, and moves behind it",
     ),
     Planted(
-        "_Merger._merge_all",
-        "merged = {fact for part in sets for fact in part}",
-        "merged = set()",
+        "Merger._replace",
+        "self._merged.update(part)",
+        "self._merged.update(part[:-1])",
         "an op is merged and declined at once",
     ),
     Planted(
@@ -204,9 +204,9 @@ PLANTED = (
         "an unsorted set: the order differs from process to process",
     ),
     Planted(
-        "_Merger.run",
-        "members = [found for op in segment.ops if (found := self._fact(op))]",
-        "members = [found for op in sorted(segment.ops, key=lambda op: hash(str(op))) if (found := self._fact(op))]",
+        "Merger._members",
+        "return [found for op in segment.ops if (found := self._candidate(op))]",
+        "return [found for op in sorted(segment.ops, key=lambda op: hash(str(op))) if (found := self._candidate(op))]",
         "an unsorted set: members in an order that hashing gives",
     ),
     Planted(

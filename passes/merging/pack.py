@@ -1,0 +1,52 @@
+"""Merging by packing: one permute of several permutes' data, which must go the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from jaxlib.mlir import ir
+
+from hloverlap.passes.analysis import stream_annotations
+from hloverlap.passes.analysis.collectives import Collective
+from hloverlap.passes.analysis.mesh_axes import MeshAxes
+from hloverlap.passes.building.concatenation import concatenate
+from hloverlap.passes.building.packing import can_pack
+from hloverlap.passes.context import Context, Declined
+from hloverlap.passes.merging.strategy import Strategy
+from hloverlap.passes.mlir.symbols import Symbols
+
+
+class Pack(Strategy):
+    """The strategy ``concat``."""
+
+    result = "one packed permute"
+    alike = "has the same pairs and attributes"
+    statistic = "num-packed"
+
+    def __init__(self, context: Context, symbols: Symbols, axes: MeshAxes) -> None:
+        super().__init__(context, symbols)
+        self._axes = axes
+
+    def refusal(self, permute: Collective) -> Declined | None:
+        if not can_pack(permute.op.operands[0].type):
+            return Declined("MCT007", f"elements of type {permute.dtypes[0]} cannot be packed bit for bit")
+        if axes := self._axes.free(permute.op):
+            names = " and ".join(axes)
+            return Declined("MCT016", f"packed flat it could not stay divided along mesh axis {names}")
+        return None
+
+    def key(self, permute: Collective) -> Hashable:
+        return permute.mode, permute.canonical_pairs, stream_annotations.carried(permute.op)
+
+    def drawback(self, permutes: Sequence[Collective]) -> Declined | None:
+        if len({permute.dtypes for permute in permutes}) > 1 and not self.crosses(permutes):
+            text = "inside a host, packing several types takes longer than the launches that it saves"
+            return Declined("MCT014", text)
+        return None
+
+    def merged_time(self, permutes: Sequence[Collective]) -> float:
+        return self.context.costs.packed(permutes, self.context.topology)
+
+    def emit(self, ops: Sequence[ir.Operation]) -> Collective | None:
+        target = self.context.target
+        return Collective.of(concatenate(ops, self.symbols, target.row if target is not None else 0))
