@@ -22,6 +22,7 @@ from typing import Any, ClassVar
 from jaxlib.mlir import ir
 
 from hloverlap.passes.context import Context
+from hloverlap.passes.quoting import quoted
 
 
 def option(default: Any, help: str) -> Any:
@@ -64,10 +65,7 @@ class Option:
 
     def format(self, value: Any) -> str:
         """How `value` is spelled in a pipeline."""
-        spelled = str(value).lower() if isinstance(value, bool) else str(value)
-        if spelled and not any(character.isspace() or character in "{}=,'\"" for character in spelled):
-            return spelled
-        return f'"{spelled}"' if "'" in spelled else f"'{spelled}'"
+        return quoted(str(value).lower() if isinstance(value, bool) else str(value))
 
     @property
     def type_name(self) -> str:

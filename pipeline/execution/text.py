@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from hloverlap.passes.errors import PipelineTextError
+from hloverlap.passes.quoting import closing_brace, quoted, unquoted
 
 ROOT = "builtin.module"
 _NAME = re.compile(r"[A-Za-z_][\w.$-]*")
@@ -73,39 +74,6 @@ def element(name: str, options: str) -> str:
     return f"{name}{{{options}}}" if options else name
 
 
-def quoted(value: str) -> str:
-    """`value` as an option's value: in quotes where blanks or quotes would end it early."""
-    if value and not re.search(r"[\s'\"{}=,]", value):
-        return value
-    if _balanced(value):
-        return value
-    quote = "'" if "'" not in value else '"'
-    return f"{quote}{value}{quote}"
-
-
-def _balanced(value: str) -> bool:
-    """Whether `value` is one group such as {a,b}, which needs no quotes."""
-    return value.startswith("{") and _closing(value, 0) == len(value) - 1
-
-
-def _closing(text: str, start: int) -> int:
-    """Offset of the brace that closes the one at `start`; -1 when none does. Quoted text is passed over."""
-    depth, quote = 0, ""
-    for offset in range(start, len(text)):
-        character = text[offset]
-        if quote:
-            quote = "" if character == quote else quote
-        elif character in "'\"":
-            quote = character
-        elif character == "{":
-            depth += 1
-        elif character == "}":
-            depth -= 1
-            if not depth:
-                return offset
-    return -1
-
-
 class _Reader:
     """Recursive descent over the text."""
 
@@ -140,7 +108,7 @@ class _Reader:
         if self._take("("):
             return AnchorNode(name, start, tuple(self.elements(closing=")")))
         if self.text[self.at : self.at + 1] == "{":
-            end = _closing(self.text, self.at)
+            end = closing_brace(self.text, self.at)
             if end < 0:
                 raise PipelineTextError("this '{' is never closed", self.text, self.at)
             first, self.at = self.at + 1, end + 1
@@ -159,9 +127,7 @@ class _Reader:
                 continue
             value_at, at = at + 1, self._value_end(at + 1, end)
             value = self.text[value_at:at]
-            if len(value) > 1 and value[0] in "'\"" and value[-1] == value[0]:
-                value = value[1:-1]
-            yield OptionNode(match[0], value, position, value_at)
+            yield OptionNode(match[0], unquoted(value), position, value_at)
 
     def _value_end(self, at: int, end: int) -> int:
         while at < end and not self.text[at].isspace():
@@ -171,7 +137,7 @@ class _Reader:
                     raise PipelineTextError("this quote is never closed", self.text, at)
                 at = closed
             elif self.text[at] == "{":
-                at = _closing(self.text, at)  # there is one: the braces around the options are balanced
+                at = closing_brace(self.text, at)  # there is one: the braces around the options are balanced
             at += 1
         return at
 
