@@ -18,9 +18,9 @@ from hloverlap.pipeline.execution.running import Result as Result
 from hloverlap.pipeline.execution.running import run as run
 from hloverlap.pipeline.formats.errors import ReadError as ReadError
 from hloverlap.pipeline.formats.errors import WriteError as WriteError
+from hloverlap.pipeline.jax_jit.aot import Rewritten as Rewritten
+from hloverlap.pipeline.jax_jit.aot import compile as compile
 from hloverlap.pipeline.jax_jit.compilation import PipelineWarning as PipelineWarning
-from hloverlap.pipeline.jax_jit.compiling import Rewritten as Rewritten
-from hloverlap.pipeline.jax_jit.compiling import compile as compile
 from hloverlap.pipeline.jax_jit.interface import enabled as enabled
 from hloverlap.pipeline.jax_jit.interface import install as install
 from hloverlap.pipeline.jax_jit.interface import jit as jit

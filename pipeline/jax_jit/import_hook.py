@@ -16,18 +16,18 @@ from typing import Any
 
 
 class State:
-    """What came of `install_with_jax`, and of the program.
-
-    imported: jax was. error: why nothing was installed, "" if it was. interrupted: the program was, from the keyboard.
-    """
+    """What came of `install_with_jax`, and of the program."""
 
     imported = False
+    """Whether the program has imported jax."""
     error = ""
+    """Why nothing was installed; "" if it was."""
     interrupted = False
+    """Whether the program was interrupted from the keyboard."""
 
 
 def install_with_jax(**arguments: Any) -> State:
-    """``interface.install(**arguments)``, now or when jax is imported. An error is kept: the program shall run."""
+    """Calls ``interface.install`` now or when jax is imported. It keeps an error, since the program shall run."""
     state = State()
 
     def install() -> None:
@@ -56,7 +56,7 @@ class _After(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """The spec that the others find, with `then` at the end of its execution."""
+        """Gives the spec that the others find, with `then` at the end of its execution."""
         if fullname != self._name:
             return None
         sys.meta_path.remove(self)

@@ -1,4 +1,4 @@
-"""One module on its way from jit to XLA."""
+"""Rewrites one module on its way from jit to XLA."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hloverlap.passes.machine.xla_options import CompileOption
 from hloverlap.passes.mlir.dialects import make_context
 from hloverlap.passes.mlir.modules import bytecode, copy_of
 from hloverlap.pipeline.execution import manager, running
-from hloverlap.pipeline.jax_jit import compiling, partitioner
+from hloverlap.pipeline.jax_jit import aot, partitioner
 from hloverlap.pipeline.jax_jit.config import JitConfig
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ def rewrite(
     result = running.run_in_place(
         _copy(module),
         config.steps,
-        topology=topology or compiling.topology_of(devices),
-        target=config.target or compiling.target_of(devices),
+        topology=topology or aot.topology_of(devices),
+        target=config.target or aot.target_of(devices),
         instrumentation=manager.Instrumentation(verify_each=config.verify_each),
     )
     replacement = copy_of(result.module, module.context) if result.changed or token else None
@@ -82,7 +82,7 @@ def rewrite(
 
 
 def function_name(module_name: str) -> str:
-    """A module's name without what jax puts before the function's own: jit_train_step is train_step."""
+    """Gives a module's name without what jax puts before the function's own: jit_train_step is train_step."""
     return module_name.removeprefix("jit_").removeprefix("pmap_")
 
 
@@ -97,7 +97,7 @@ _spare = _Spare()  # not in the session: a cache that ends with its thread, is b
 
 
 def _copy(module: ir.Module) -> ir.Module:
-    """A copy in a context of ours: jax's run passes on threads, which Python passes do not survive.
+    """Copies a module into a context of ours: jax's run passes on threads, which Python passes do not survive.
 
     Small modules share one, since loading the dialects takes as long as reading such a module. A context never frees
     the constants that it has seen, so it is dropped after a megabyte.
@@ -110,6 +110,6 @@ def _copy(module: ir.Module) -> ir.Module:
 
 
 def _fingerprint(module: ir.Module) -> str:
-    """Of the module without locations, which name files of this machine. The module loses them."""
+    """Hashes the module without its locations, which name files of this machine. The module loses them."""
     PassManager.parse("builtin.module(strip-debuginfo)", module.context).run(module.operation)
     return hashlib.sha256(bytecode(module)).hexdigest()

@@ -1,4 +1,4 @@
-"""device_put for trees of arrays that change hosts."""
+"""Puts trees of arrays on other devices, whichever hosts these belong to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from jax.sharding import Sharding, SingleDeviceSharding
 
 from hloverlap.pipeline.transfers import transfer as transfers
-from hloverlap.pipeline.transfers.routes import Path, Road, road
+from hloverlap.pipeline.transfers.routes import Route, TransferSpec, route
 
 CHUNK_BYTES = 64 << 20
 
@@ -45,36 +45,36 @@ def device_put(tree: Any, shardings: Any, *, donate: Any = False, chunk_bytes: i
     leaves, structure = jax.tree.flatten(tree)
     targets = _broadcast("shardings", shardings, tree, structure)
     donated = _broadcast("donate", donate, tree, structure)
-    paths = []
+    specs = []
     for number, leaf in enumerate(leaves):
         try:
             targets[number] = _as_sharding(targets[number])
-            paths.append(_path(leaf, targets[number], bool(donated[number])))
+            specs.append(_spec(leaf, targets[number], bool(donated[number])))
         except (TypeError, ValueError) as error:
             raise type(error)(f"{_name(tree, number)}: {error}") from error
     try:
-        roads = _roads(tuple(paths))
-    except _NoRoadError as error:
+        routes = _by_route(tuple(specs))
+    except _NoRouteError as error:
         raise ValueError(f"{_name(tree, error.number)}: {error}") from error
 
     placed: list[Any] = [None] * len(leaves)
-    for number in roads[Road.FROM_HOST]:
+    for number in routes[Route.FROM_HOST]:
         placed[number] = _from_host(leaves[number], targets[number])
-    for number in roads[Road.EMPTY]:
+    for number in routes[Route.EMPTY]:
         placed[number] = _from_host(np.zeros(leaves[number].shape, leaves[number].dtype), targets[number])
-    for number in roads[Road.STAYS]:
-        placed[number] = _relabelled(leaves[number], targets[number])
-    if across := roads[Road.ACROSS]:
-        transfer = transfers.transfer(tuple(paths[n] for n in across), chunk_bytes)
+    for number in routes[Route.STAYS]:
+        placed[number] = _resharded_in_place(leaves[number], targets[number])
+    if across := routes[Route.ACROSS]:
+        transfer = transfers.transfer(tuple(specs[n] for n in across), chunk_bytes)
         _fill(placed, across, transfer([leaves[n] for n in across]))
-    within = roads[Road.WITHIN]
+    within = routes[Route.WITHIN]
     if mine := [n for n in within if leaves[n].is_fully_addressable]:
         # Not donate=: after it, is_deleted of an array that went to another device of its process ends the process.
         aliasing = [False if donated[n] else None for n in mine]
         _fill(placed, mine, jax.device_put([leaves[n] for n in mine], [targets[n] for n in mine], may_alias=aliasing))
     for number in within:
         if placed[number] is None:  # it is another process's
-            placed[number] = _relabelled(leaves[number], targets[number])
+            placed[number] = _resharded_in_place(leaves[number], targets[number])
     for number in (*across, *within):
         if donated[number] and not _may_share(leaves[number], placed[number]):
             leaves[number].delete()
@@ -82,7 +82,7 @@ def device_put(tree: Any, shardings: Any, *, donate: Any = False, chunk_bytes: i
 
 
 def _broadcast(what: str, prefix: Any, tree: Any, structure: Any) -> list[Any]:
-    """The leaf of `prefix` for each leaf of a tree of this structure."""
+    """Gives the leaf of `prefix` for each leaf of a tree of this structure."""
     leaves, given = jax.tree.flatten(prefix)
     if given == structure:  # as with lists of hundreds of arrays, where jax.tree.broadcast takes its time
         return leaves
@@ -106,42 +106,43 @@ def _as_sharding(target: Any) -> Sharding:
     return target
 
 
-def _path(leaf: Any, target: Sharding, donated: bool) -> Path:
+def _spec(leaf: Any, target: Sharding, donated: bool) -> TransferSpec:
     if isinstance(leaf, jax.core.Tracer):
         raise TypeError("it is being traced; device_put moves arrays between computations, not within one")
     if not isinstance(leaf, jax.Array):
         if not isinstance(leaf, np.ndarray | np.generic | bool | int | float | complex):
             raise TypeError(f"a {type(leaf).__name__} is no array")
-        return Path(np.shape(leaf), np.asarray(leaf).dtype, None, target, donated)
+        return TransferSpec(np.shape(leaf), np.asarray(leaf).dtype, None, target, donated)
     if leaf.is_deleted():
         raise ValueError("the array was deleted or donated")
     # An array that is not committed is on a device by chance, on another one in each process.
     source = leaf.sharding if leaf.committed or jax.process_count() == 1 else None
-    return Path(leaf.shape, leaf.dtype, source, target, donated)
+    return TransferSpec(leaf.shape, leaf.dtype, source, target, donated)
 
 
-class _NoRoadError(Exception):
-    """number: of the array."""
+class _NoRouteError(Exception):
+    """There is no route for an array."""
 
     def __init__(self, number: int, why: str) -> None:
         super().__init__(why)
         self.number = number
+        """The array's number."""
 
 
 @functools.lru_cache(maxsize=256)
-def _roads(paths: tuple[Path, ...]) -> dict[Road, list[int]]:
-    """The numbers of the arrays that take each road. Raises _NoRoadError."""
-    roads: dict[Road, list[int]] = {road: [] for road in Road}
-    for number, path in enumerate(paths):
+def _by_route(specs: tuple[TransferSpec, ...]) -> dict[Route, list[int]]:
+    """Gives the numbers of the arrays that take each route. Raises _NoRouteError."""
+    routes: dict[Route, list[int]] = {each: [] for each in Route}
+    for number, spec in enumerate(specs):
         try:
-            roads[road(path)].append(number)
+            routes[route(spec)].append(number)
         except ValueError as error:
-            raise _NoRoadError(number, str(error)) from error
-    return roads
+            raise _NoRouteError(number, str(error)) from error
+    return routes
 
 
-def _relabelled(leaf: jax.Array, target: Sharding) -> jax.Array:
-    """The same buffers under another sharding; none where they are another process's."""
+def _resharded_in_place(leaf: jax.Array, target: Sharding) -> jax.Array:
+    """Gives the same buffers under another sharding; none where they are another process's."""
     if leaf.sharding == target:
         return leaf
     held = {shard.device: shard.data for shard in leaf.addressable_shards}
@@ -150,7 +151,7 @@ def _relabelled(leaf: jax.Array, target: Sharding) -> jax.Array:
 
 
 def _may_share(leaf: jax.Array, placed: jax.Array) -> bool:
-    """Whether a shard that did not change devices may be the same buffer. Those that a module has made are not."""
+    """Says whether a shard that did not change devices may be the same buffer. Those that a module has made are not."""
     return (
         leaf.is_fully_addressable
         and placed.is_fully_addressable
@@ -159,7 +160,7 @@ def _may_share(leaf: jax.Array, placed: jax.Array) -> bool:
 
 
 def _from_host(leaf: Any, target: Sharding) -> jax.Array:
-    """An array of which every process has the whole."""
+    """Puts a value that every process has."""
     if target.is_fully_addressable:
         placed: jax.Array = jax.device_put(leaf, target)
         return placed

@@ -1,6 +1,6 @@
-"""Which device sends what to which: from the boxes of an array that devices hold to rounds of permutes.
+"""Plans which device sends what to which: from the boxes of arrays that devices hold to rounds of permutes.
 
-No jax in here. A device is a position in the transfer's list of devices; a box is one (start, stop) a dimension.
+This file knows nothing of jax. A device is a position in the transfer's list of devices.
 """
 
 from __future__ import annotations
@@ -9,27 +9,29 @@ import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-Box = tuple[tuple[int, int], ...]
+Box = tuple[tuple[int, int], ...]  # (start, stop) of each dimension
 Shape = tuple[int, ...]
 Pair = tuple[int, int]
 
 
 @dataclasses.dataclass(frozen=True)
-class Leaf:
-    """One array to move. dtype: its name. source, target: device -> the box that it holds, that it shall hold.
-
-    donated: whether its buffers may be written over. All boxes of a side have one shape.
-    """
+class ArrayBoxes:
+    """The boxes of one array that devices hold, and those that they shall hold; on each side all have one shape."""
 
     dtype: str
+    """The dtype's name."""
     itemsize: int
+    """Bytes of an element."""
     source: Mapping[int, Box]
+    """device -> the box that it holds."""
     target: Mapping[int, Box]
+    """device -> the box that it shall hold."""
     donated: bool = False
+    """Whether the array's buffers may be written over."""
 
     @property
     def kind(self) -> tuple[str, Shape, Shape, bool]:
-        """Leaves of one kind can share a lane."""
+        """What arrays must have in common to share a slot."""
         return (
             self.dtype,
             _shape(next(iter(self.source.values()))),
@@ -40,73 +42,84 @@ class Leaf:
 
 @dataclasses.dataclass(frozen=True)
 class Move:
-    """A part of a shard. source_offset, target_offset: where it starts in the sender's and in the receiver's shard."""
+    """The way of a part of a shard from device to device."""
 
     source: int
     target: int
     shape: Shape
+    """The part's shape."""
     source_offset: Shape
+    """Where the part starts in the sender's shard."""
     target_offset: Shape
+    """Where the part starts in the receiver's shard."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Round:
-    """Moves of one shape, in each of which no device sends twice or receives twice: one permute."""
+    """Moves of one shape, among which no device sends twice and none receives twice, so that one permute makes them."""
 
     shape: Shape
     moves: tuple[Move, ...]
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
-        """Of the permute, sorted; () when no data leaves its device."""
+        """The sorted source/target pairs of the permute; () when no data leaves its device."""
         pairs = tuple(sorted((move.source, move.target) for move in self.moves))
         return pairs if any(source != target for source, target in pairs) else ()
 
 
 @dataclasses.dataclass(frozen=True)
-class Lane:
-    """One argument and one result of the transfer's module: a shard of an array on each device.
+class Slot:
+    """One argument of the transfer's module and the result that belongs to it, with one shard on each device.
 
-    source, target: device -> number of the leaf of which its shard is; other devices hold zeros, or anything.
+    Arrays on devices of their own can share a slot: each device holds the shard of its own array.
     """
 
     dtype: str
+    """The dtype's name."""
     itemsize: int
+    """Bytes of an element."""
     source_shape: Shape
+    """The shape of the argument's shards."""
     target_shape: Shape
+    """The shape of the result's shards."""
     donated: bool
+    """Whether the argument's buffers may be written over."""
     source: Mapping[int, int]
+    """device -> number of the array of which the argument holds a shard there; elsewhere it holds zeros."""
     target: Mapping[int, int]
+    """device -> number of the array of which the result holds a shard there; elsewhere it holds anything."""
     rounds: tuple[Round, ...]
+    """The permutes, in order."""
 
     @property
     def bytes(self) -> int:
-        """Of the larger of the two shards."""
+        """Bytes of the larger of its two shards."""
         return self.itemsize * max(math.prod(self.source_shape), math.prod(self.target_shape))
 
 
-def lanes(leaves: Sequence[Leaf], host: Sequence[int]) -> list[Lane]:
-    """Lanes that move all leaves. host: of each device.
+def plan(arrays: Sequence[ArrayBoxes], host: Sequence[int]) -> list[Slot]:
+    """Gives slots that move all arrays. host: of each device.
 
-    Leaves of one kind on devices of their own, such as the two directions of an exchange, share lanes where this
-    makes fewer different sets of pairs: permutes with equal pairs can be packed into one.
+    Arrays of one kind on devices of their own, such as the two directions of an exchange, share slots where this
+    makes no more different sets of pairs: permutes with equal pairs can be packed into one.
     """
-    moves = [_moves(leaf, host) for leaf in leaves]
-    shared = _lanes(leaves, moves, share=True)
-    apart = _lanes(leaves, moves, share=False)
-    return shared if _pair_sets(shared) <= _pair_sets(apart) else apart
+    moves = [_moves(array, host) for array in arrays]
+    shared = _slots(arrays, moves, share=True)
+    separate = _slots(arrays, moves, share=False)
+    return shared if _pair_sets(shared) <= _pair_sets(separate) else separate
 
 
-def chunks(lanes: Sequence[Lane], most_bytes: int) -> list[list[Lane]]:
-    """Lanes in order, in parts of at most so many bytes a device; a lane that is larger is a part of its own."""
-    parts: list[list[Lane]] = []
+def chunks(slots: Sequence[Slot], most_bytes: int) -> list[list[Slot]]:
+    """Cuts slots, in order, into parts of at most so many bytes a device; a larger slot is a part of its own."""
+    parts: list[list[Slot]] = []
     size = 0
-    for lane in lanes:
-        if not parts or size + lane.bytes > most_bytes:
+    for slot in slots:
+        if not parts or size + slot.bytes > most_bytes:
             parts.append([])
             size = 0
-        parts[-1].append(lane)
-        size += lane.bytes
+        parts[-1].append(slot)
+        size += slot.bytes
     return parts
 
 
@@ -114,14 +127,14 @@ def _shape(box: Box) -> Shape:
     return tuple(stop - start for start, stop in box)
 
 
-def _moves(leaf: Leaf, host: Sequence[int]) -> list[Move]:
-    """For each target, parts that make up its box, each from itself, from its host, or from who sends least."""
+def _moves(array: ArrayBoxes, host: Sequence[int]) -> list[Move]:
+    """Finds parts that make up the box of each target: its own, else of its host, else of who sends least."""
     holders: dict[Box, list[int]] = {}
-    for device, box in leaf.source.items():
+    for device, box in array.source.items():
         holders.setdefault(box, []).append(device)
-    sent = dict.fromkeys(leaf.source, 0)
+    sent = dict.fromkeys(array.source, 0)
     found = []
-    for target, wanted in leaf.target.items():
+    for target, wanted in array.target.items():
         for box in [wanted] if wanted in holders else holders:
             part = _common(box, wanted)
             if part is None:
@@ -144,42 +157,42 @@ def _offset(part: Box, whole: Box) -> Shape:
     return tuple(start - origin for (start, _), (origin, _) in zip(part, whole, strict=True))
 
 
-def _lanes(leaves: Sequence[Leaf], moves: Sequence[Sequence[Move]], share: bool) -> list[Lane]:
-    open_lanes: dict[object, list[list[int]]] = {}
+def _slots(arrays: Sequence[ArrayBoxes], moves: Sequence[Sequence[Move]], share: bool) -> list[Slot]:
+    open_slots: dict[object, list[list[int]]] = {}
     order: list[list[int]] = []
-    for number, leaf in enumerate(leaves):
-        candidates = open_lanes.setdefault(leaf.kind, []) if share else []
+    for number, array in enumerate(arrays):
+        candidates = open_slots.setdefault(array.kind, []) if share else []
         for members in candidates:
-            if all(_apart(leaf, leaves[member]) for member in members):
+            if all(_use_other_devices(array, arrays[member]) for member in members):
                 members.append(number)
                 break
         else:
             candidates.append([number])
             order.append(candidates[-1])
-    return [_lane(leaves, moves, members) for members in order]
+    return [_slot(arrays, moves, members) for members in order]
 
 
-def _apart(leaf: Leaf, other: Leaf) -> bool:
-    return leaf.source.keys().isdisjoint(other.source) and leaf.target.keys().isdisjoint(other.target)
+def _use_other_devices(array: ArrayBoxes, other: ArrayBoxes) -> bool:
+    return array.source.keys().isdisjoint(other.source) and array.target.keys().isdisjoint(other.target)
 
 
-def _lane(leaves: Sequence[Leaf], moves: Sequence[Sequence[Move]], members: Sequence[int]) -> Lane:
-    first = leaves[members[0]]
+def _slot(arrays: Sequence[ArrayBoxes], moves: Sequence[Sequence[Move]], members: Sequence[int]) -> Slot:
+    first = arrays[members[0]]
     dtype, source_shape, target_shape, donated = first.kind
-    return Lane(
+    return Slot(
         dtype=dtype,
         itemsize=first.itemsize,
         source_shape=source_shape,
         target_shape=target_shape,
         donated=donated,
-        source={device: number for number in members for device in leaves[number].source},
-        target={device: number for number in members for device in leaves[number].target},
+        source={device: number for number in members for device in arrays[number].source},
+        target={device: number for number in members for device in arrays[number].target},
         rounds=_rounds(move for number in members for move in moves[number]),
     )
 
 
 def _rounds(moves: Iterable[Move]) -> tuple[Round, ...]:
-    """Each move in the first round of its shape in which both its devices are free."""
+    """Puts each move in the first round of its shape in which both its devices are free."""
     rounds: list[_OpenRound] = []
     for move in moves:
         free = (round for round in rounds if round.takes(move))
@@ -208,6 +221,6 @@ class _OpenRound:
         self._receiving.add(move.target)
 
 
-def _pair_sets(lanes: Sequence[Lane]) -> int:
-    """Messages, if permutes with equal pairs are packed into one."""
-    return len({round.pairs for lane in lanes for round in lane.rounds} - {()})
+def _pair_sets(slots: Sequence[Slot]) -> int:
+    """Counts the messages that are sent if permutes with equal pairs are packed into one."""
+    return len({round.pairs for slot in slots for round in slot.rounds} - {()})

@@ -1,4 +1,4 @@
-"""Which way an array goes from one sharding to another, and what has no way at all."""
+"""Chooses the route by which an array goes from one sharding to another, or says why there is none."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from jax.sharding import NamedSharding, Sharding
 from hloverlap.pipeline.transfers.planning import Box, Shape
 
 
-class Path(NamedTuple):  # hashed and compared in every call, which a tuple does fastest
-    """One array's way. Paths that are equal on all processes give the same modules on all of them."""
+class TransferSpec(NamedTuple):  # hashed and compared in every call, which a tuple does fastest
+    """What an array is, where it is and where it shall be. Equal specs on all processes give equal modules on all."""
 
     shape: Shape
     dtype: np.dtype
@@ -29,27 +29,29 @@ class Path(NamedTuple):  # hashed and compared in every call, which a tuple does
         return self.source, self.target
 
 
-class Road(enum.Enum):
-    """STAYS: every target device has its part already. WITHIN: one process owns all devices. ACROSS: several do.
-
-    EMPTY: an array without elements. FROM_HOST: no array of jax that all processes see, but a value that each has.
-    """
+class Route(enum.Enum):
+    """How an array gets to its target."""
 
     FROM_HOST = enum.auto()
+    """It is no array that all processes see, but a value that each of them has."""
     EMPTY = enum.auto()
+    """It has no elements."""
     STAYS = enum.auto()
+    """Every target device holds its part already."""
     WITHIN = enum.auto()
+    """One process owns all devices."""
     ACROSS = enum.auto()
+    """Several processes own the devices."""
 
 
-def road(path: Path) -> Road:
-    """The road of an array. Raises ValueError, with a sentence for the user, where there is none."""
-    source, target = path.source, path.target
+def route(spec: TransferSpec) -> Route:
+    """Chooses the route. Raises ValueError, with a sentence for the user, where there is none."""
+    source, target = spec.source, spec.target
     if source is None:
-        target.shard_shape(path.shape)
-        return Road.FROM_HOST
-    if jnp.issubdtype(path.dtype, jax.dtypes.extended):
-        raise ValueError(f"{path.dtype} is made of other arrays; move jax.random.key_data of it")
+        target.shard_shape(spec.shape)
+        return Route.FROM_HOST
+    if jnp.issubdtype(spec.dtype, jax.dtypes.extended):
+        raise ValueError(f"{spec.dtype} is made of other arrays; move jax.random.key_data of it")
     if source.memory_kind != target.memory_kind:
         raise ValueError(
             f"it is in memory of kind {source.memory_kind} and cannot change to kind {target.memory_kind} on the way; "
@@ -61,22 +63,22 @@ def road(path: Path) -> Road:
     for side in (source, target):
         if isinstance(side, NamedSharding) and getattr(side.spec, "unreduced", None):
             raise ValueError(f"partial sums ({side.spec}) cannot be moved as they are; add them up before")
-    target.shard_shape(path.shape)  # raises where it cuts the array into unequal parts
-    if _stays(path.shape, source, target):
-        return Road.STAYS
-    if 0 in path.shape:
-        return Road.EMPTY
-    return Road.WITHIN if len({device.process_index for device in devices}) == 1 else Road.ACROSS
+    target.shard_shape(spec.shape)  # raises where it cuts the array into unequal parts
+    if _is_in_place(spec.shape, source, target):
+        return Route.STAYS
+    if 0 in spec.shape:
+        return Route.EMPTY
+    return Route.WITHIN if len({device.process_index for device in devices}) == 1 else Route.ACROSS
 
 
 def devices_of(*shardings: Sharding) -> list[jax.Device]:
-    """The devices of all these shardings, by id: in one order on all processes."""
-    together: Any = {device for sharding in shardings for device in sharding.device_set}
-    return sorted(together, key=lambda device: device.id)
+    """Gives the devices of all these shardings by their ids: in one order on all processes."""
+    devices: Any = {device for sharding in shardings for device in sharding.device_set}
+    return sorted(devices, key=lambda device: device.id)
 
 
-def boxes(sharding: Sharding, shape: Shape) -> dict[jax.Device, Box]:
-    """The part of an array of this shape that each device holds, by the device's id."""
+def boxes_of(sharding: Sharding, shape: Shape) -> dict[jax.Device, Box]:
+    """Gives the part of an array of this shape that each device holds, in the order of the devices' ids."""
     indices = sharding.devices_indices_map(shape)
     return {
         device: tuple(part.indices(size)[:2] for part, size in zip(indices[device], shape, strict=True))
@@ -85,11 +87,11 @@ def boxes(sharding: Sharding, shape: Shape) -> dict[jax.Device, Box]:
 
 
 def is_mine(sharding: Sharding) -> bool:
-    """Whether a device of it is this process's."""
+    """Says whether this process owns a device of the sharding."""
     return any(device.process_index == jax.process_index() for device in devices_of(sharding))
 
 
-def _stays(shape: Shape, source: Sharding, target: Sharding) -> bool:
+def _is_in_place(shape: Shape, source: Sharding, target: Sharding) -> bool:
     if source == target:
         return True
     if not source.device_set >= target.device_set:

@@ -1,4 +1,4 @@
-"""A compiled transfer of arrays with given shapes and shardings, ready to run on arrays like them."""
+"""Compiles transfers of arrays with given shapes and shardings, and runs them on arrays like these."""
 
 from __future__ import annotations
 
@@ -12,175 +12,182 @@ import jax.numpy as jnp
 import numpy as np
 
 from hloverlap.pipeline import jax_internals
-from hloverlap.pipeline.jax_jit import compiling
+from hloverlap.pipeline.jax_jit import aot
 from hloverlap.pipeline.transfers import consensus, planning, transfer_module
-from hloverlap.pipeline.transfers import payloads as loading
-from hloverlap.pipeline.transfers.payloads import Load
-from hloverlap.pipeline.transfers.planning import Lane, Shape
-from hloverlap.pipeline.transfers.routes import Path, devices_of
+from hloverlap.pipeline.transfers.payloads import Payload, payloads
+from hloverlap.pipeline.transfers.planning import Shape, Slot
+from hloverlap.pipeline.transfers.routes import TransferSpec, devices_of
 
 # Merging is all there is to do: no compute stands beside the permutes.
 PIPELINE = "canonicalize-permutes,merge-cross-host-transfers"
 
-_STRUCTURES = 256  # compiled transfers that are kept
-_Place = tuple[int, int]
+_MOST_TRANSFERS = 256  # compiled transfers that are kept
+_ShardRef = tuple[int, int]  # the number of a payload, and that of one of its shards
 _KEPT_ZEROS = 64 << 10  # bytes of a shard of zeros that is kept from call to call
 
 
-@functools.lru_cache(maxsize=_STRUCTURES)
-def transfer(paths: tuple[Path, ...], chunk_bytes: int) -> Transfer:
-    """Plans and compiles, once for the same paths. Every process must call it with the same paths in one order."""
-    devices = devices_of(*(side for path in paths for side in path.sides))
+@functools.lru_cache(maxsize=_MOST_TRANSFERS)
+def transfer(specs: tuple[TransferSpec, ...], chunk_bytes: int) -> Transfer:
+    """Plans and compiles, once for the same specs. Every process must call it with the same specs in one order."""
+    devices = devices_of(*(side for spec in specs for side in spec.sides))
     position = {device: number for number, device in enumerate(devices)}
-    loads = loading.loads(paths, chunk_bytes)
-    lanes = planning.lanes([load.leaf(position) for load in loads], [device.process_index for device in devices])
+    moved = payloads(specs, chunk_bytes)
+    boxes = [payload.boxes(position) for payload in moved]
+    slots = planning.plan(boxes, [device.process_index for device in devices])
     if not any(device.process_index == jax.process_index() for device in devices):
-        return Transfer(loads, devices, [])
-    consensus.check(paths, lanes, devices, chunk_bytes)
+        return Transfer(moved, devices, [])
+    consensus.check_same_plan(specs, slots, devices, chunk_bytes)
     compiled = [
-        _Part(lanes, transfer_module.compile(lanes, devices, PIPELINE), loads, devices)
-        for lanes in planning.chunks(lanes, chunk_bytes)
+        _ModuleCall(chunk, transfer_module.compile(chunk, devices, PIPELINE), moved, devices)
+        for chunk in planning.chunks(slots, chunk_bytes)
     ]
-    return Transfer(loads, devices, compiled)
+    return Transfer(moved, devices, compiled)
 
 
 class Transfer:
-    """Moves loads between `devices`, in as many calls of XLA as there are parts."""
+    """Moves payloads between `devices`, in as many calls of XLA as there are modules."""
 
-    def __init__(self, loads: Sequence[Load], devices: Sequence[jax.Device], parts: Sequence[_Part]) -> None:
-        self.parts = parts
+    def __init__(
+        self, payloads: Sequence[Payload], devices: Sequence[jax.Device], modules: Sequence[_ModuleCall]
+    ) -> None:
+        self.modules = modules
         self._blocks = devices[0].platform == "cpu"
-        self._loads = loads
+        self._payloads = payloads
 
     def __call__(self, arrays: Sequence[jax.Array]) -> list[jax.Array]:
-        """The arrays with their target shardings. Every process that owns one of the devices must call it.
+        """Gives the arrays with their target shardings. Every process that owns one of the devices must call it.
 
         On CPU it returns when all is done: two modules in flight there may take each other's messages.
         """
-        held = [load.enter([arrays[number] for number in load.members]) for load in self._loads]
-        arrived: list[Sequence[Any]] = [[None] * len(load.shards[1]) for load in self._loads]
-        for part in self.parts:
-            moved = part(held, arrived)
+        held = [payload.pack([arrays[number] for number in payload.members]) for payload in self._payloads]
+        arrived: list[Sequence[Any]] = [[None] * len(payload.shards[1]) for payload in self._payloads]
+        for module in self.modules:
+            moved = module(held, arrived)
             if self._blocks:
                 jax.block_until_ready(moved)
         found: dict[int, jax.Array] = {}
-        for load, shards in zip(self._loads, arrived, strict=True):
-            found |= zip(load.members, load.leave(shards), strict=True)
+        for payload, shards in zip(self._payloads, arrived, strict=True):
+            found |= zip(payload.members, payload.unpack(shards), strict=True)
         return [found[number] for number in range(len(arrays))]
 
 
-class _Part:
-    """One module, and which shard of which array goes in and comes out where.
+class _ModuleCall:
+    """One module, with the shards of the payloads that go into it and come out of it.
 
-    What it does in a call is decided here, once: a call takes as long as XLA and jax take to make the arrays.
+    What a call does is decided here, once: a call takes as long as XLA and jax take to make the arrays.
     """
 
     def __init__(
         self,
-        lanes: Sequence[Lane],
-        rewritten: compiling.Rewritten,
-        loads: Sequence[Load],
+        slots: Sequence[Slot],
+        rewritten: aot.Rewritten,
+        payloads: Sequence[Payload],
         devices: Sequence[jax.Device],
     ) -> None:
         self.rewritten = rewritten
         mine = [(n, device) for n, device in enumerate(devices) if device.process_index == jax.process_index()]
         placement = transfer_module.sharding(devices)
-        source, target = ([load.shards[n] for load in loads] for n in (0, 1))
-        self._ends = [
-            _End(
-                lane=lane,
-                dtype=jnp.dtype(lane.dtype),
-                takes=_Places([_place(lane.source.get(n), source, device) for n, device in mine], source),
-                gives=_Places([_place(lane.target.get(n), target, device) for n, device in mine], target),
+        source, target = ([payload.shards[n] for payload in payloads] for n in (0, 1))
+        self._slots = [
+            _LocalSlot(
+                slot=slot,
+                dtype=jnp.dtype(slot.dtype),
+                inputs=_ShardRefs([_shard_ref(slot.source.get(n), source, device) for n, device in mine], source),
+                outputs=_ShardRefs([_shard_ref(slot.target.get(n), target, device) for n, device in mine], target),
                 assemble=jax_internals.assembler(
-                    transfer_module.stacked(lane.source_shape, len(devices)),
-                    transfer_module.local_dtype(jnp.dtype(lane.dtype)),
+                    transfer_module.global_shape(slot.source_shape, len(devices)),
+                    transfer_module.module_dtype(jnp.dtype(slot.dtype)),
                     placement,
                 ),
             )
-            for lane in lanes
+            for slot in slots
         ]
         self._devices = [device for _, device in mine]
         self._zeros = functools.cache(_zeros)
-        self._nothing: dict[int, jax.Array] = {}
+        self._zero_arguments: dict[int, jax.Array] = {}
 
     def __call__(self, held: Sequence[Sequence[jax.Array]], arrived: list[Sequence[Any]]) -> Sequence[jax.Array]:
-        """held, arrived: by array, then by shard of this process. Gives all that must be there in the end."""
-        for_now = functools.cache(_zeros)  # of one size one is enough, unless it is given away
+        """Runs the module. It takes shards from `held` and puts them into `arrived`; gives the module's results.
+
+        held, arrived: the shards of each payload, in the order of this process's shards.
+        """
+        for_this_call = functools.cache(_zeros)  # one of a size is enough, unless it is given away
         arguments = []
-        for number, end in enumerate(self._ends):
-            if end.takes.whole is not None:
-                arguments.append(end.argument(held[end.takes.whole]))
-            elif number in self._nothing:
-                arguments.append(self._nothing[number])
+        for number, slot in enumerate(self._slots):
+            if slot.inputs.whole is not None:
+                arguments.append(slot.argument(held[slot.inputs.whole]))
+            elif number in self._zero_arguments:
+                arguments.append(self._zero_arguments[number])
             else:
-                is_kept = not end.lane.donated and end.lane.bytes <= _KEPT_ZEROS
-                make = _zeros if end.lane.donated else self._zeros if is_kept else for_now
-                argument = end.argument(
+                is_kept = not slot.slot.donated and slot.slot.bytes <= _KEPT_ZEROS
+                make = _zeros if slot.slot.donated else self._zeros if is_kept else for_this_call
+                argument = slot.argument(
                     [
-                        held[place[0]][place[1]] if place else make(end.lane.source_shape, end.dtype, device)
-                        for place, device in zip(end.takes.places, self._devices, strict=True)
+                        held[ref[0]][ref[1]] if ref else make(slot.slot.source_shape, slot.dtype, device)
+                        for ref, device in zip(slot.inputs.refs, self._devices, strict=True)
                     ]
                 )
-                if is_kept and not end.takes.any:  # who only receives is spared making it again
-                    self._nothing[number] = argument
+                if is_kept and not slot.inputs.any:  # who only receives is spared making it again
+                    self._zero_arguments[number] = argument
                 arguments.append(argument)
         moved: Sequence[jax.Array] = self.rewritten(*arguments)
-        for end, array in zip(self._ends, moved, strict=True):
-            if not end.gives.any:  # who only sends is spared taking the result apart
+        for slot, array in zip(self._slots, moved, strict=True):
+            if not slot.outputs.any:  # who only sends is spared taking the result apart
                 continue
-            shards = end.results(jax_internals.local_shards(array))
-            if end.gives.whole is not None:
-                arrived[end.gives.whole] = shards
+            shards = slot.results(jax_internals.local_shards(array))
+            if slot.outputs.whole is not None:
+                arrived[slot.outputs.whole] = shards
                 continue
-            for place, shard in zip(end.gives.places, shards, strict=True):
-                if place:
-                    arrived[place[0]][place[1]] = shard  # type: ignore[index]  # these are lists still
+            for ref, shard in zip(slot.outputs.refs, shards, strict=True):
+                if ref:
+                    arrived[ref[0]][ref[1]] = shard  # type: ignore[index]  # these are lists still
         return moved
 
 
-class _Places:
-    """A place, or None, for each device of this process. A place is an array's number and that of one of its shards.
+class _ShardRefs:
+    """The shard of a payload, or None, for each device of this process."""
 
-    any: whether there is one. whole: the array of which all its shards, in order, are the places, and nothing else.
-    """
-
-    def __init__(self, places: Sequence[_Place | None], shards: Sequence[Mapping[jax.Device, int]]) -> None:
-        self.places = places
-        self.any = any(places)
-        first = places[0] if places else None
-        in_order = first is not None and list(places) == [(first[0], n) for n in range(len(shards[first[0]]))]
+    def __init__(self, refs: Sequence[_ShardRef | None], shards: Sequence[Mapping[jax.Device, int]]) -> None:
+        self.refs = refs
+        self.any = any(refs)
+        """Whether there is a shard."""
+        first = refs[0] if refs else None
+        in_order = first is not None and list(refs) == [(first[0], n) for n in range(len(shards[first[0]]))]
         self.whole = first[0] if first is not None and in_order else None
+        """The payload whose shards, all and in order, these are; else None."""
 
 
 @dataclasses.dataclass(frozen=True)
-class _End:
-    """This process's end of a lane: whose shards it takes, and whose it gives."""
+class _LocalSlot:
+    """A slot as this process sees it."""
 
-    lane: Lane
+    slot: Slot
     dtype: np.dtype
-    takes: _Places
-    gives: _Places
+    inputs: _ShardRefs
+    """The shards that it takes."""
+    outputs: _ShardRefs
+    """The shards that it gives."""
     assemble: Callable[[Sequence[jax.Array]], jax.Array]
+    """Makes the module's argument of shards."""
 
     @functools.cached_property
-    def _is_odd(self) -> bool:
-        """Whether the module takes its shards in another form than they have."""
-        return self.lane.source_shape == () or transfer_module.local_dtype(self.dtype) != self.dtype
+    def _is_converted(self) -> bool:
+        """Whether the module takes the shards in another form than they have."""
+        return self.slot.source_shape == () or transfer_module.module_dtype(self.dtype) != self.dtype
 
     def argument(self, shards: Sequence[jax.Array]) -> jax.Array:
-        """Of the module, from a shard for each device."""
-        return self.assemble([transfer_module.enter(shard) for shard in shards] if self._is_odd else shards)
+        """Makes the module's argument of a shard for each device."""
+        return self.assemble([transfer_module.to_module(shard) for shard in shards] if self._is_converted else shards)
 
     def results(self, shards: Sequence[jax.Array]) -> Sequence[jax.Array]:
-        """The shards that arrived, of those of the module's result."""
-        if not self._is_odd:
+        """Makes the shards that arrived of those of the module's result."""
+        if not self._is_converted:
             return shards
-        return [transfer_module.leave(shard, self.lane.target_shape, self.dtype) for shard in shards]
+        return [transfer_module.from_module(shard, self.slot.target_shape, self.dtype) for shard in shards]
 
 
-def _place(array: int | None, shards: Sequence[Mapping[jax.Device, int]], device: jax.Device) -> _Place | None:
-    return None if array is None else (array, shards[array][device])
+def _shard_ref(payload: int | None, shards: Sequence[Mapping[jax.Device, int]], device: jax.Device) -> _ShardRef | None:
+    return None if payload is None else (payload, shards[payload][device])
 
 
 def _zeros(shape: Shape, dtype: np.dtype, device: jax.Device) -> jax.Array:

@@ -14,7 +14,7 @@ from jax.sharding import PartitionSpec as P
 
 from hloverlap.pipeline import device_put
 from hloverlap.pipeline.transfers import transfer
-from hloverlap.pipeline.transfers.routes import Path
+from hloverlap.pipeline.transfers.routes import TransferSpec
 from hloverlap.tools.bench.processes import process_group
 
 DTYPES = (
@@ -200,9 +200,9 @@ def wrong(found: jax.Array, value: np.ndarray, sharding: Sharding) -> str:
 
 def permutes(arrays: list[jax.Array], targets: list[Sharding]) -> int:
     """Messages of the module that moves these."""
-    paths = tuple(Path(a.shape, a.dtype, a.sharding, t, False) for a, t in zip(arrays, targets, strict=True))
-    (part,) = transfer.transfer(paths, CHUNK).parts
-    return str(part.rewritten.result.module).count('"stablehlo.collective_permute"')
+    specs = tuple(TransferSpec(a.shape, a.dtype, a.sharding, t, False) for a, t in zip(arrays, targets, strict=True))
+    (module,) = transfer.transfer(specs, CHUNK).modules
+    return str(module.rewritten.result.module).count('"stablehlo.collective_permute"')
 
 
 def message(call: Callable[[], Any]) -> str:

@@ -17,7 +17,7 @@ import jax
 
 from hloverlap.passes.mlir.modules import bytecode
 from hloverlap.passes.remark import Remark
-from hloverlap.pipeline.jax_jit import compiling
+from hloverlap.pipeline.jax_jit import aot
 from hloverlap.tools.bench.gpu import measuring, overlap, predicting
 from hloverlap.tools.bench.gpu.cases import Case
 from hloverlap.tools.bench.gpu.journal import Journal, Order
@@ -126,7 +126,7 @@ class Runner:
         module = ""
         remarks: tuple[Remark, ...] = ()
         if variant.pipeline:
-            rewritten = compiling.compile(lowered, variant.pipeline, compiler_options=options)
+            rewritten = aot.compile(lowered, variant.pipeline, compiler_options=options)
             call: Any = rewritten.compiled
             options = dict(rewritten.compiler_options)
             remarks = rewritten.result.remarks

@@ -12,8 +12,8 @@ import pytest
 from jax.sharding import AxisType, Mesh, NamedSharding, Sharding, SingleDeviceSharding
 from jax.sharding import PartitionSpec as P
 
-from hloverlap.pipeline.transfers.payloads import Load, loads
-from hloverlap.pipeline.transfers.routes import Path
+from hloverlap.pipeline.transfers.payloads import Payload, payloads
+from hloverlap.pipeline.transfers.routes import TransferSpec
 
 KIB = 1 << 10
 DTYPES = (
@@ -32,27 +32,27 @@ HERE, THERE = grid(0, "x"), grid(4, "x")
 ROWS = NamedSharding(HERE, P("x")), NamedSharding(THERE, P("x"))
 
 
-def path(shape: tuple[int, ...], way: tuple[Sharding, Sharding] = ROWS, dtype: Any = np.float32) -> Path:
-    return Path(shape, np.dtype(dtype), *way, False)
+def path(shape: tuple[int, ...], way: tuple[Sharding, Sharding] = ROWS, dtype: Any = np.float32) -> TransferSpec:
+    return TransferSpec(shape, np.dtype(dtype), *way, False)
 
 
-def members(paths: list[Path], most_bytes: int = 64 << 20) -> list[list[int]]:
-    return [list(load.members) for load in loads(paths, most_bytes)]
+def members(paths: list[TransferSpec], most_bytes: int = 64 << 20) -> list[list[int]]:
+    return [list(payload.members) for payload in payloads(paths, most_bytes)]
 
 
-def moved(load: Load, arrays: list[jax.Array]) -> list[jax.Array]:
+def moved(payload: Payload, arrays: list[jax.Array]) -> list[jax.Array]:
     """What a transfer does: each target device gets the shard of a source device that the plan says is the same."""
-    leaf = load.leaf({device: number for number, device in enumerate(jax.devices())})
-    holder = {box: device for device, box in leaf.source.items()}
-    shards = load.enter([arrays[number] for number in load.members])
+    boxes = payload.boxes({device: number for number, device in enumerate(jax.devices())})
+    holder = {box: device for device, box in boxes.source.items()}
+    shards = payload.pack([arrays[number] for number in payload.members])
     arrived = []
-    for device, _ in sorted(load.shards[1].items(), key=lambda entry: entry[1]):
-        source = jax.devices()[holder[leaf.target[jax.devices().index(device)]]]
-        arrived.append(jax.device_put(shards[load.shards[0][source]], device))
-    return list(load.leave(arrived))
+    for device, _ in sorted(payload.shards[1].items(), key=lambda entry: entry[1]):
+        source = jax.devices()[holder[boxes.target[jax.devices().index(device)]]]
+        arrived.append(jax.device_put(shards[payload.shards[0][source]], device))
+    return list(payload.unpack(arrived))
 
 
-def test_small_arrays_of_one_way_and_dtype_are_one_load() -> None:
+def test_small_arrays_of_one_way_and_dtype_are_one_payload() -> None:
     paths = [path((8, 4)), path((16,), dtype=np.int8), path((4,)), path((8,), ROWS[::-1]), path((4,), dtype=np.int8)]
     assert members(paths) == [[0, 2], [1, 4], [3]]
 
@@ -67,7 +67,7 @@ def test_arrays_that_are_cut_anew_stay_apart() -> None:
     assert members([path((8, 4), columns)] * 2 + [path((8, 4), replicas)] * 2) == [[0], [1], [2], [3]]
 
 
-def test_a_load_holds_at_most_so_much() -> None:
+def test_a_payload_holds_at_most_so_much() -> None:
     assert members([path((KIB,))] * 5, most_bytes=2 * KIB) == [[0, 1], [2, 3], [4]]
     assert members([path((KIB,))] * 2, most_bytes=1) == [[0], [1]]
 
@@ -83,8 +83,8 @@ def test_all_bits_of_all_layouts_come_back(dtype: Any, kind: AxisType) -> None:
             )
             values = [_bits(random, shape, dtype) for shape in shapes]
             arrays = [jax.make_array_from_callback(v.shape, way[0], lambda i, v=v: v[i], dtype=v.dtype) for v in values]
-            (load,) = loads([path(shape, way, dtype) for shape in shapes], 64 << 20)
-            for found, value in zip(moved(load, arrays), values, strict=True):
+            (payload,) = payloads([path(shape, way, dtype) for shape in shapes], 64 << 20)
+            for found, value in zip(moved(payload, arrays), values, strict=True):
                 assert (found.shape, found.dtype, found.sharding) == (value.shape, value.dtype, way[1])
                 for shard in found.addressable_shards:
                     assert np.asarray(shard.data).tobytes() == np.ascontiguousarray(value[shard.index]).tobytes()
@@ -111,7 +111,7 @@ def _bits(random: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> np
     return np.frombuffer(random.bytes(size * np.dtype(dtype).itemsize), dtype).reshape(shape)
 
 
-def test_every_array_is_in_one_load() -> None:
+def test_every_array_is_in_one_payload() -> None:
     paths = [
         path((4 * n,), way, dtype) for n, way, dtype in itertools.product((1, 1 << 18), (ROWS, ROWS[::-1]), DTYPES)
     ]

@@ -11,7 +11,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 
 from hloverlap.passes.machine.topology import Topology
 from hloverlap.pipeline import PipelineTextError, jax_internals
-from hloverlap.pipeline.jax_jit.compiling import Rewritten, compile, topology_of
+from hloverlap.pipeline.jax_jit.aot import Rewritten, compile, topology_of
 
 RIGHT = [(i, (i + 1) % 8) for i in range(8)]
 LEFT = [(i, (i - 1) % 8) for i in range(8)]

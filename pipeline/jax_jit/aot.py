@@ -1,4 +1,4 @@
-"""From a lowering to a compiled, callable executable of the rewritten module.
+"""Compiles a lowering through a pipeline, ahead of time.
 
     lowered = jax.jit(f).lower(x)
     rewritten = compile(lowered, "overlap")
@@ -28,15 +28,14 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Rewritten:
-    """A compiled rewritten module, called like the function it came from.
-
-    compiled: what ``lowered.compile()`` would return, for the rewritten module: pytrees, donation and shardings as
-        there. result: what the pipeline did. compiler_options: what was given to XLA, the user's and the rewrite's.
-    """
+    """A compiled rewritten module, called like the function it came from."""
 
     compiled: jax.stages.Compiled
+    """What ``lowered.compile()`` would return, for the rewritten module: pytrees, donation and shardings as there."""
     result: running.Result
+    """What the pipeline did."""
     compiler_options: Mapping[str, CompileOption]
+    """What was given to XLA, the user's options and the rewrite's."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the executable. Static arguments are left out, as with ``jax.stages.Compiled``."""
@@ -80,10 +79,10 @@ def compile(
 
 
 def target_of(devices: Sequence[jax.Device]) -> cost.Target | None:
-    """What transfers cost between these devices; None when there are none."""
+    """Says what transfers cost between these devices; None when there are none."""
     return cost.of_device(devices[0].platform, devices[0].device_kind) if devices else None
 
 
 def topology_of(devices: Sequence[jax.Device]) -> Topology | None:
-    """The host of each partition, from the processes that own the devices; None when there are no devices."""
+    """Says the host of each partition, from the processes that own the devices; None when there are no devices."""
     return Topology(tuple(device.process_index for device in devices)) if devices else None

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from hloverlap.pipeline.transfers.rows import in_rows, row_of
+from hloverlap.pipeline.transfers.unpack_calls import in_calls, results_per_call
 
 
 def pieces(value: jax.Array, numbers: Sequence[int]) -> list[jax.Array]:
@@ -18,11 +18,11 @@ def pieces(value: jax.Array, numbers: Sequence[int]) -> list[jax.Array]:
 
 @pytest.mark.parametrize(("count", "row", "calls"), [(17, 8, 3), (16, 8, 2), (1, 8, 1), (0, 8, 0), (17, 0, 0)])
 def test_calls_of_so_many_results_stay(count: int, row: int, calls: int) -> None:
-    compiled = jax.jit(lambda value: in_rows(pieces, value, count, row)).lower(jnp.arange(32.0)).compile()
+    compiled = jax.jit(lambda value: in_calls(pieces, value, count, row)).lower(jnp.arange(32.0)).compile()
     assert compiled.as_text().count(" call(") == calls
     results = compiled(jnp.arange(32.0))
     assert [list(map(float, np.asarray(one))) for one in results] == [[n, n + 1.0, n + 2.0] for n in range(count)]
 
 
 def test_a_cpu_runs_a_few_ops_in_a_row() -> None:
-    assert row_of(jax.devices("cpu")[0]) == 8
+    assert results_per_call(jax.devices("cpu")[0]) == 8

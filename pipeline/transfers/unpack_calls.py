@@ -1,4 +1,4 @@
-"""Results of a jitted function by calls that XLA keeps, a few each."""
+"""Computes the results of a jitted function by calls that XLA keeps, a few results each."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from hloverlap.passes.mlir.frontend_attributes import INLINEABLE
 Make = Callable[[jax.Array, Sequence[int]], Sequence[jax.Array]]
 
 
-def row_of(device: jax.Device) -> int:
-    """How many results such a call is to have on this device; 0 where calls are of no use. See `cost.Target.row`."""
+def results_per_call(device: jax.Device) -> int:
+    """Gives how many results such a call is to have on this device; 0 where calls are of no use (`cost.Target.row`)."""
     return cost.of_device(device.platform, device.device_kind).row
 
 
-def in_rows(make: Make, value: jax.Array, count: int, row: int) -> tuple[jax.Array, ...]:
-    """``make(value, range(count))``, by calls of `row` results each; without calls where `row` is 0."""
-    if not row:
+def in_calls(make: Make, value: jax.Array, count: int, per_call: int) -> tuple[jax.Array, ...]:
+    """Gives ``make(value, range(count))``, by calls of `per_call` results each; without calls where `per_call` is 0."""
+    if not per_call:
         return tuple(make(value, range(count)))
     results: list[jax.Array] = []
-    for start in range(0, count, row):
-        numbers = tuple(range(start, min(start + row, count)))
+    for start in range(0, count, per_call):
+        numbers = tuple(range(start, min(start + per_call, count)))
         with set_xla_metadata(**{INLINEABLE: "false"}):
             results += jax.jit(make, static_argnums=1)(value, numbers)
     return tuple(results)
