@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 
+from jaxlib.mlir import ir
+
 from hloverlap.passes.analysis import cost
-from hloverlap.pipeline import run
+from hloverlap.passes.context import Context
+from hloverlap.passes.machine.capabilities import Capabilities
+from hloverlap.passes.machine.topology import Topology
+from hloverlap.passes.merge_cross_host_transfers import MergeCrossHostTransfers
+from hloverlap.passes.mlir.dialects import make_context
 
 PAIRS = {"right": "[[0, 1], [1, 2], [2, 3], [3, 0]]", "left": "[[0, 3], [1, 0], [2, 1], [3, 2]]"}
 
@@ -33,8 +39,19 @@ def test_what_is_packed_is_grouped_with_others_at_once() -> None:
         return %0, %1, %2 : {types}
       }}
     }}"""
+    module = ir.Module.parse(text, make_context())
+    assert merge(module) == {"num-packed": 1, "num-groups": 1, "num-merged": 4}
+    once = str(module)
+    assert "tensor<9xf32>" in once
+    assert merge(module) == {}
+    assert str(module) == once
+
+
+def merge(module: ir.Module) -> dict[str, int]:
+    """Runs the pass in place, for an XLA that has groups; gives what it counted."""
     target = dataclasses.replace(cost.named("h200"), joins_equal_pairs=False)
-    once = run(text, "merge-cross-host-transfers", topology="2x2", target=target)
-    assert once.statistics["merge-cross-host-transfers"] == {"num-packed": 1, "num-groups": 1, "num-merged": 4}
-    assert "tensor<9xf32>" in str(once.module)
-    assert not run(once.module, "merge-cross-host-transfers", topology="2x2", target=target).changed
+    capabilities = Capabilities(group_overlaps_compute=True, keeps_groups=True)
+    context = Context(topology=Topology.parse("2x2"), target=target, capabilities=capabilities)
+    with module.context:
+        MergeCrossHostTransfers().run(module.operation, context)
+    return context.statistics.get("merge-cross-host-transfers", {})
