@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, Literal
 
 from jaxlib.mlir import ir
@@ -48,8 +49,8 @@ class AssignCollectiveStreams(Pass):
     example = """\
 before: %f = "stablehlo.collective_permute"(%x) <{… [[0, 1], [1, 2], [2, 3], [3, 0]] …}>
         %b = "stablehlo.collective_permute"(%y) <{… [[0, 3], [1, 0], [2, 1], [3, 2]] …}>
-after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "3", combiner_key = "hloverlap.0"}}
-        %b = … {mhlo.frontend_attributes = {_xla_stream_annotation = "4", combiner_key = "hloverlap.1"}}"""
+after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "4", combiner_key = "hloverlap.0"}}
+        %b = … {mhlo.frontend_attributes = {_xla_stream_annotation = "5", combiner_key = "hloverlap.1"}}"""
     statistics: ClassVar[dict[str, str]] = {
         "num-annotated": "ops put on a stream of their own",
         "num-streams": "streams used",
@@ -61,7 +62,7 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "3", comb
         "ACS001": "put it on a stream of its own",
         "ACS002": "left it as it is: there is nothing that it could be in flight with",
         "ACS003": "left it to XLA, which joins it with others of the same pairs",
-        "ACS004": "kept the user's stream annotation",
+        "ACS004": "kept the user's stream annotation or communication domain",
         "ACS005": "left it as it is: a group takes no annotation",
         "ACS007": "left it as it is: too many paths lead to its function",
         "ACS008": "left it as it is: it is too small for a stream to pay on the target",
@@ -70,23 +71,25 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "3", comb
     }
 
     max_streams: int = option(4, "most streams to use at once")
-    first_stream: int = option(3, "number of the first stream; XLA itself uses 0 to 2")
+    first_stream: int = option(0, "lowest number of a stream; those of XLA's own and of the module's are passed over")
     collectives: Literal["permute", "all"] = option("permute", "which collectives to place")
 
     def run(self, op: ir.Operation, context: Context) -> None:
         if self.max_streams < 1:
             raise PassError(f"max-streams={self.max_streams} leaves no stream to use; give at least 1")
-        if self.first_stream < 1:
-            raise PassError(f"first-stream={self.first_stream} is XLA's own; give at least 1, better 3")
+        if self.first_stream < 0:
+            raise PassError(f"first-stream={self.first_stream} is no stream; give at least 0")
         symbols = Symbols(op)
-        own = stream_annotations.own_ops(op)
+        own, taken = stream_annotations.own_ops(op), stream_annotations.taken(op)
         kinds = KINDS if self.collectives == "all" else frozenset({PERMUTE})
-        lanes = place(symbols, self.max_streams, own, kinds)
+        lanes = place(symbols, self.max_streams, own, kinds, context.capabilities)
         joined = _left_to_combiner(lanes)
         sizes = _sizes(lanes, MeshAxes(op, symbols))
         peer = _prefers_peer(sizes, context)
         small = _too_small(sizes, context, peer)
-        streams = self._streams(lanes, joined | small.keys())
+        first = max(self.first_stream, context.capabilities.first_stream)
+        free = (stream for stream in itertools.count(first) if stream not in taken)
+        streams = _streams(lanes, joined | small.keys(), free)
         wishes: dict[Instance, dict[ir.Operation, _Wish | None]] = {}
         paths = 0
         for unit in lanes.units:
@@ -109,23 +112,6 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "3", comb
         if peer:
             context.need_option(PERMUTE_MODE, PEER_MEMORY)
             context.remark("ACS009", "Asked for copies from device to device: every permute stays in its host.")
-
-    def _streams(self, lanes: Lanes, left: frozenset[Unit]) -> dict[Unit, int]:
-        """Stream of each unit that needs one: lanes are numbered in order of use, past the user's own streams."""
-        taken = {unit.user_stream for unit in lanes.units}
-        numbers: dict[int, int] = {}
-        following = self.first_stream
-        chosen: dict[Unit, int] = {}
-        for unit in lanes.units:
-            if unit.partner is None or unit.group or unit.user_stream is not None or unit in left:
-                continue
-            if unit.lane not in numbers:
-                while str(following) in taken:
-                    following += 1
-                numbers[unit.lane] = following
-                following += 1
-            chosen[unit] = numbers[unit.lane]
-        return chosen
 
     def _annotate(
         self, context: Context, granted: dict[ir.Operation, _Wish | None], own: Sequence[ir.Operation]
@@ -171,8 +157,8 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "3", comb
     def _reason(self, unit: Unit, joined: bool, stream: int | None) -> tuple[str, str, str]:
         if unit.group:
             return "ACS005", "Left as it is: a group of collectives runs on XLA's stream 0 and takes no annotation.", ""
-        if unit.user_stream is not None:
-            return "ACS004", f"Kept the stream annotation '{unit.user_stream}' that was there.", ""
+        if unit.chosen is not None:
+            return "ACS004", f"Kept the {unit.chosen} that was there.", ""
         alone = "there is no other collective that it could be in flight with"
         beside = f"it can be in flight with {describe(unit.partner)}" if unit.partner else alone
         if joined:
@@ -196,9 +182,22 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "3", comb
         return "ACS001", f"Put on stream {stream}: {beside}.{crowd}", ""
 
 
+def _streams(lanes: Lanes, left: frozenset[Unit], free: Iterator[int]) -> dict[Unit, int]:
+    """Stream of each unit that needs one: lanes are numbered in order of use, with the free streams in turn."""
+    numbers: dict[int, int] = {}
+    chosen: dict[Unit, int] = {}
+    for unit in lanes.units:
+        if unit.partner is None or unit.group or unit.chosen is not None or unit in left:
+            continue
+        if unit.lane not in numbers:
+            numbers[unit.lane] = next(free)
+        chosen[unit] = numbers[unit.lane]
+    return chosen
+
+
 def _is_joined(unit: Unit) -> bool:
     """Whether XLA's combiner would make one launch of the unit's permutes."""
-    return len(unit.members) > 1 and not unit.group and unit.user_stream is None
+    return len(unit.members) > 1 and not unit.group and unit.chosen is None
 
 
 def needed_options(module: ir.Operation) -> dict[str, CompileOption]:
@@ -233,7 +232,7 @@ def _left_to_combiner(lanes: Lanes) -> frozenset[Unit]:
 
 def _wants_company(unit: Unit) -> bool:
     """Whether XLA has to be told that a unit without an annotation of ours may be in flight with another one."""
-    if unit.user_stream is not None:
+    if unit.chosen is not None:
         return unit.partner is not None
     return unit.crowds is not None and not unit.group
 

@@ -20,7 +20,7 @@ class StripStreamAnnotations(Pass):
     summary = "Removes the stream annotations that assign-collective-streams added, and no others."
     example = """\
 before: "stablehlo.collective_permute"(%x) … {mhlo.frontend_attributes =
-            {_xla_stream_annotation = "3", combiner_key = "hloverlap.0", theirs = "kept"}}
+            {_xla_stream_annotation = "4", combiner_key = "hloverlap.0", theirs = "kept"}}
 after:  "stablehlo.collective_permute"(%x) … {mhlo.frontend_attributes = {theirs = "kept"}}"""
     statistics: ClassVar[dict[str, str]] = {"num-stripped": "annotations removed"}
     remarks: ClassVar[dict[str, str]] = {

@@ -36,7 +36,7 @@ class Collective:
 
     kind: the op's name without its dialect. pairs: of a permute, in the op's own order, else (). bytes: what one
     partition puts in. mode: ``partition`` when the ids are partition ids (a channel is given), else ``replica``.
-    stream: the text of a stream annotation, or None.
+    stream, domain: the texts of a stream annotation and of a communication domain, or None. combiner_key: or "".
     """
 
     op: ir.Operation
@@ -45,17 +45,22 @@ class Collective:
     bytes: int
     mode: str
     stream: str | None
+    domain: str | None
+    combiner_key: str
 
     @classmethod
     def of(cls, op: ir.Operation) -> Collective:
         """Reads a collective op; its name must be one of KINDS."""
+        held = frontend_attributes.read(op)
         return cls(
             op=op,
             kind=op.name.removeprefix("stablehlo."),
             pairs=pairs_of(op) if op.name == PERMUTE else (),
             bytes=sum(bytes_of(operand.type) for operand in op.operands),
             mode=mode_of(op),
-            stream=frontend_attributes.read(op).get(frontend_attributes.STREAM),
+            stream=held.get(frontend_attributes.STREAM),
+            domain=held.get(frontend_attributes.DOMAIN),
+            combiner_key=held.get(frontend_attributes.COMBINER_KEY, ""),
         )
 
     @property

@@ -9,20 +9,24 @@ and no two collectives are ever compared.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import NamedTuple
 
 from jaxlib.mlir import ir
 
+from hloverlap.passes.analysis import combiner
 from hloverlap.passes.analysis.collectives import PERMUTE, Collective, is_group_call
 from hloverlap.passes.analysis.dataflow import Dataflow, Instance, Place
-from hloverlap.passes.machine.xla_options import COMBINE_THRESHOLD_DEFAULT
+from hloverlap.passes.analysis.xla_streams import DEFAULT_STREAM, chosen_stream, is_domain
+from hloverlap.passes.machine.capabilities import Capabilities
 from hloverlap.passes.mlir.symbols import Symbols
 from hloverlap.passes.mlir.walk import ops_in
 
 Clock = tuple[int, ...]
 
-DEFAULT_LANE = 0  # XLA's own communication stream 0: groups, and whatever carries no annotation
+_LATEST = Capabilities()
+
+DEFAULT_LANE = DEFAULT_STREAM  # groups, and whatever carries no annotation
 _MOST_USER_LANES = 32  # a module that names more streams has the rest share one lane
 
 
@@ -48,7 +52,7 @@ class Rival(NamedTuple):
 class Unit:
     """Collectives that XLA runs as one: a single one, or independent permutes with the same pairs in the same step.
 
-    lane: the queue it is in. user_stream: the user's own annotation, as text. group: it is a group call.
+    lane: the queue it is in. chosen: what the user put it on a stream by, in words. group: it is a group call.
     partner: an op that can be in flight with it, None if there is none.
     rivals: what was met before it on other lanes and can be in flight with it.
     crowds: the unit before it on its lane where that is independent: it has the same pairs, or there are no more lanes.
@@ -56,7 +60,7 @@ class Unit:
     """
 
     lane: int
-    user_stream: str | None
+    chosen: str | None
     group: bool
     bytes: int = 0
     members: list[Member] = dataclasses.field(default_factory=list)
@@ -78,32 +82,46 @@ class Lanes:
     unfollowed: frozenset[str]
 
 
-def place(symbols: Symbols, max_lanes: int, own: Iterable[ir.Operation], kinds: frozenset[str]) -> Lanes:
+def place(
+    symbols: Symbols,
+    max_lanes: int,
+    own: Iterable[ir.Operation],
+    kinds: frozenset[str],
+    capabilities: Capabilities = _LATEST,
+) -> Lanes:
     """Puts each collective of `kinds`, and each group call, in a lane.
 
     Chains of dependent collectives share one of `max_lanes` lanes, and so do permutes with the same pairs; other
     independent ones get different lanes while there are any. Lane 0 is XLA's default stream, which groups cannot leave;
     the user's own streams have lanes of their own after it. `own`: annotated ops whose annotation is not the user's.
     """
-    placer = _Placer(symbols, max_lanes, frozenset(own), kinds)
+    placer = _Placer(symbols, max_lanes, frozenset(own), kinds, capabilities)
     roots = placer.flow.run()
     return Lanes(tuple(placer.units), tuple(roots), placer.flow.unfollowed())
 
 
 class _Placer:
-    def __init__(self, symbols: Symbols, max_lanes: int, own: frozenset[ir.Operation], kinds: frozenset[str]) -> None:
+    def __init__(
+        self,
+        symbols: Symbols,
+        max_lanes: int,
+        own: frozenset[ir.Operation],
+        kinds: frozenset[str],
+        capabilities: Capabilities,
+    ) -> None:
         self._facts: dict[ir.Operation, Collective] = {}
-        self._user_lanes: dict[str, int] = {}  # stream -> lane
+        self._capabilities = capabilities
+        self._user_lanes: dict[int | None, int] = {DEFAULT_STREAM: DEFAULT_LANE}  # stream -> lane
         self._read(symbols, own, kinds)
-        fixed = 1 + max(self._user_lanes.values(), default=DEFAULT_LANE)
+        fixed = 1 + max(self._user_lanes.values())
         self._free = range(fixed, fixed + max_lanes)
         self._queues: list[list[tuple[Member, Unit]]] = [[] for _ in range(fixed + max_lanes)]
         self._bytes = [0] * len(self._queues)
         self._alone: list[list[tuple[Member, Unit]]] = [[] for _ in self._queues]  # no partner yet, by position
         self._joined: dict[tuple[Clock, Clock], Clock] = {}
-        self._combinable: dict[tuple[object, ...], Unit] = {}
+        self._combinable: dict[Hashable, Unit] = {}
         self._alike: dict[tuple[object, ...], Unit] = {}
-        self._combinable_user: dict[tuple[object, ...], Unit] = {}
+        self._combinable_user: dict[Hashable, Unit] = {}
         self.units: list[Unit] = []
         self.flow: Dataflow[Clock] = Dataflow(symbols, (0,) * len(self._queues), self._join, self._transfer)
 
@@ -111,10 +129,17 @@ class _Placer:
         for op in (op for function in symbols.functions.values() for op in ops_in(function, *kinds)):
             fact = Collective.of(op)
             if op in own:
-                fact = dataclasses.replace(fact, stream=None)
+                fact = dataclasses.replace(fact, stream=None, combiner_key="")
             self._facts[op] = fact
-            if fact.stream is not None and fact.stream not in self._user_lanes:
-                self._user_lanes[fact.stream] = 1 + min(len(self._user_lanes), _MOST_USER_LANES)
+            if self._chosen(fact) and (stream := chosen_stream(fact, self._capabilities)) not in self._user_lanes:
+                self._user_lanes[stream] = min(len(self._user_lanes), 1 + _MOST_USER_LANES)
+
+    @staticmethod
+    def _chosen(fact: Collective) -> str | None:
+        """What the user put a collective on a stream by, in words; None where that is left to us."""
+        if fact.stream is not None:
+            return f"stream annotation '{fact.stream}'"
+        return f"communication domain '{fact.domain}'" if is_domain(fact.domain) else None
 
     def _join(self, a: Clock, b: Clock) -> Clock:
         if a is b:
@@ -144,13 +169,13 @@ class _Placer:
         elif fact.op.name != PERMUTE:
             unit = self._new_unit(fact, clock)
         else:
-            key = (place.step, fact.mode, fact.pairs)
-            of_user = fact.stream is not None
+            key = combiner.kind(fact, place.step)
+            of_user = self._chosen(fact) is not None
             mate = self._combinable.get(key)
             user_mate = self._combinable_user.get(key)
             if mate is not None and clock[mate.lane] >= mate.members[0].position:
                 mate = None
-            if mate is not None and not of_user and mate.bytes + fact.bytes <= COMBINE_THRESHOLD_DEFAULT:
+            if mate is not None and not of_user and combiner.fits(mate.bytes, fact.bytes):
                 return mate
             alike = (place.step, fact.mode, fact.canonical_pairs)
             unit = self._new_unit(fact, clock, self._alike.get(alike))
@@ -169,9 +194,9 @@ class _Placer:
         """A unit in the lane that fits best. alike: the last one with the same pairs: it uses the same links, so that
         the two would only get in each other's way on lanes of their own.
         """
-        if fact.stream is not None:
-            lane = self._user_lanes[fact.stream]
-            return Unit(lane, fact.stream, group=False, crowds=self._passed(lane, clock))
+        if (chosen := self._chosen(fact)) is not None:
+            lane = self._user_lanes[chosen_stream(fact, self._capabilities)]
+            return Unit(lane, chosen, group=False, crowds=self._passed(lane, clock))
         last = self._passed(alike.lane, clock) if alike is not None else None
         if last is not None and last is alike and clock[last.lane] < last.members[0].position:
             return Unit(last.lane, None, group=False, crowds=last)

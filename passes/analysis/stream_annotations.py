@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from jaxlib.mlir import ir
 
+from hloverlap.passes.analysis.xla_streams import stream_of
 from hloverlap.passes.mlir import frontend_attributes
 from hloverlap.passes.mlir.frontend_attributes import COMBINER_KEY, STREAM
 from hloverlap.passes.mlir.walk import ops_in
@@ -48,6 +49,14 @@ def carried(op: ir.Operation) -> tuple[tuple[str, str], ...]:
     """All that a permute carries besides its pairs, its channel and an annotation of ours, as (name, text)."""
     special = ("source_target_pairs", "channel_handle", frontend_attributes.KEY)
     return (*frontend_attributes.as_text(op, special), *others(op).items())
+
+
+def taken(module: ir.Operation) -> frozenset[int]:
+    """Every stream that an annotation of somebody else's names, on whatever op: on calls, as ``compute_on`` writes
+    them, they are streams for compute, and nothing of ours goes where the user put something.
+    """
+    named = (frontend_attributes.read(op).get(STREAM) for op in ops_in(module) if not is_own(op))
+    return frozenset(stream for text in named if text is not None and (stream := stream_of(text)) is not None)
 
 
 def own_ops(module: ir.Operation) -> list[ir.Operation]:

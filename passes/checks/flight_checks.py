@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Hashable
 
 from jaxlib.mlir import ir
 
+from hloverlap.passes.analysis import combiner, xla_streams
 from hloverlap.passes.analysis.collectives import PERMUTE, Collective
 from hloverlap.passes.analysis.dataflow import Dataflow, Place
+from hloverlap.passes.checks.fault import Fault
 from hloverlap.passes.context import Context
-from hloverlap.passes.mlir import frontend_attributes
-from hloverlap.passes.mlir.frontend_attributes import COMBINER_KEY
+from hloverlap.passes.machine.capabilities import Capabilities
+from hloverlap.passes.machine.xla_options import COMBINE_THRESHOLD_DEFAULT
 from hloverlap.passes.mlir.locations import describe
 from hloverlap.passes.mlir.symbols import Symbols
 from hloverlap.passes.mlir.walk import ops_in
@@ -18,87 +21,89 @@ from hloverlap.passes.mlir.walk import ops_in
 # Each is compared with each; a module with more annotated permutes was annotated by a machine that knows what it does.
 _MOST = 1024
 
+_KEYS = "Give each a combiner_key of its own."
+
+# What becomes of the permute that the combiner makes of two that it had better not join.
+_JOINED = {
+    "synchronous": "the annotation then makes the one that results synchronous",
+    "moved": "the one that results is then on the stream that one of them names",
+    "leaves domain": "the one that results is then in no communication domain",
+}
+
 
 @dataclasses.dataclass(frozen=True)
 class _Met:
-    """One execution of a permute. waits: bit n is set when it waits for the n-th one met."""
+    """One execution of a permute. waits: bit n is set when it waits for the n-th one met. kind: for the combiner."""
 
     fact: Collective
-    combiner_key: str
-    step: int
+    kind: Hashable
     waits: int
-
-    @property
-    def kind(self) -> tuple[object, ...]:
-        """XLA's combiner joins independent permutes for which this is equal."""
-        return self.step, self.fact.mode, self.fact.pairs, self.combiner_key
 
 
 def check(module: ir.Operation, symbols: Symbols, context: Context) -> None:
     """Compares annotated permutes, and those of the same pairs, with each other."""
+    for fault in find(symbols, context.capabilities):
+        fault.tell(context)
+
+
+def find(symbols: Symbols, capabilities: Capabilities, combine_limit: int = COMBINE_THRESHOLD_DEFAULT) -> list[Fault]:
+    """Gives what is wrong; of each kind once for a permute. combine_limit: bytes that XLA's combiner joins at most."""
     met = _meet(symbols)
-    told: dict[str, set[ir.Value]] = {}
+    told: set[tuple[str, ir.Value]] = set()
+    faults = []
     for number, late in enumerate(met):
         for bit, early in enumerate(met[:number]):
-            if not late.waits >> bit & 1 and early.fact.op != late.fact.op:
-                _compare(early, late, context, told)
+            if late.waits >> bit & 1 or early.fact.op == late.fact.op:
+                continue
+            fault = _compare(early, late, capabilities, combine_limit)
+            if fault is not None and (key := (fault.code, fault.op.results[0])) not in told:
+                told.add(key)
+                faults.append(fault)
+    return faults
 
 
 def _meet(symbols: Symbols) -> list[_Met]:
     permutes = [Collective.of(op) for function in symbols.functions.values() for op in ops_in(function, PERMUTE)]
-    annotated = {(fact.mode, fact.pairs) for fact in permutes if fact.stream is not None}
+    wanted = {(fact.mode, fact.pairs) for fact in permutes if fact.stream is not None or fact.domain is not None}
     met: list[_Met] = []
-    if not annotated:
+    if not wanted:
         return met
 
     def transfer(op: ir.Operation, waits: int, place: Place) -> int:
         if op.name != PERMUTE or len(met) >= _MOST:
             return waits
         fact = Collective.of(op)
-        if (fact.mode, fact.pairs) not in annotated:
+        if (fact.mode, fact.pairs) not in wanted:
             return waits
-        key = frontend_attributes.read(op).get(COMBINER_KEY, "")
-        met.append(_Met(fact, key, place.step, waits))
+        met.append(_Met(fact, combiner.kind(fact, place.step), waits))
         return waits | 1 << len(met) - 1
 
     Dataflow(symbols, 0, int.__or__, transfer).run()
     return met
 
 
-def _compare(early: _Met, late: _Met, context: Context, told: dict[str, set[ir.Value]]) -> None:
+def _compare(early: _Met, late: _Met, capabilities: Capabilities, combine_limit: int) -> Fault | None:
     one, other = early.fact, late.fact
-
-    def say(code: str, text: str, severity: str) -> None:
-        if (result := other.op.results[0]) not in told.setdefault(code, set()):
-            told[code].add(result)
-            context.remark(code, text, other.op, severity)
-
-    if early.kind == late.kind and one.pairs:
-        both = one.stream is not None and other.stream is not None
-        if both and one.stream != other.stream:
-            streams = f"'{one.stream},{other.stream}'"
-            say(
-                "VCL009",
-                f"XLA's combiner joins it with {describe(one.op)}, since their pairs are equal, and gives the one that "
-                f"results the stream annotation {streams}: XLA 0.10.2 aborts, 0.12 makes it synchronous. Give each "
-                "a combiner_key of its own.",
-                "error",
+    if early.kind == late.kind and one.pairs and combiner.fits(one.bytes, other.bytes, combine_limit):
+        joins = f"XLA's combiner joins it with {describe(one.op)}, since their pairs are equal"
+        if None not in (one.stream, other.stream) and one.stream != other.stream:
+            text = (
+                f"{joins}, and gives the one that results the stream annotation '{one.stream},{other.stream}': "
+                f"XLA 0.10.2 aborts, 0.12 makes it synchronous. {_KEYS}"
             )
-        else:
-            say(
-                "VCL010",
-                f"XLA's combiner joins it with {describe(one.op)}, since their pairs are equal: the annotation then "
-                "makes the one that results synchronous. Give each a combiner_key of its own.",
-                "warning",
-            )
-    elif None not in (one.stream, other.stream) and one.stream != other.stream and _share_ranks(one, other):
-        say(
-            "VCL011",
+            return Fault("VCL009", "error", text, other.op, (one.op,))
+        if (outcome := combiner.outcome(one, other, capabilities)) in _JOINED:
+            return Fault("VCL010", "warning", f"{joins}: {_JOINED[outcome]}. {_KEYS}", other.op, (one.op,))
+        return None
+    streams = [xla_streams.chosen_stream(fact, capabilities) for fact in (one, other)]
+    if None not in streams and streams[0] != streams[1] and _share_ranks(one, other):
+        text = (
             f"It can be in flight with {describe(one.op)} on another stream, and devices take part in both. With one "
             "NCCL communicator they run in turn all the same; with two, they wait for each other for ever if devices "
-            "start them in different order. With peer memory inside a host both run at once.",
-            "remark",
+            "start them in different order. With peer memory inside a host both run at once."
         )
+        return Fault("VCL011", "remark", text, other.op, (one.op,))
+    return None
 
 
 def _share_ranks(one: Collective, other: Collective) -> bool:

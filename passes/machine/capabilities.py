@@ -27,6 +27,17 @@ class Capabilities:
     has_scale_up_domain: bool = True
     """Whether XLA knows the frontend attribute ``collective_communication_domain``, which is so from 0.11.2 on."""
 
+    annotates_compute: bool = True
+    """Whether XLA reads a stream annotation on compute that is no call, and makes it asynchronous; 0.10.2 does not."""
+
+    keeps_joined_streams: bool = False
+    """Whether permutes that the combiner joins stay on the stream that they name; on 0.10.2, if it is one."""
+
+    @property
+    def first_stream(self) -> int:
+        """The first communication stream that is not reserved, nor any after it."""
+        return 1 + max(self.reserved_streams)
+
 
 def of_version(version: str) -> Capabilities:
     """What the XLA in the jaxlib of this version can do, such as ``0.12.0.1``."""
@@ -37,6 +48,8 @@ def of_version(version: str) -> Capabilities:
         keeps_groups=found >= (0, 11),
         reserved_streams=frozenset(range(4 if has_domain else 3)),
         has_scale_up_domain=has_domain,
+        annotates_compute=found >= (0, 11),
+        keeps_joined_streams=found < (0, 11),
     )
 
 

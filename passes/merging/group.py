@@ -6,6 +6,7 @@ from collections.abc import Hashable, Sequence
 
 from jaxlib.mlir import ir
 
+from hloverlap.passes.analysis import groups
 from hloverlap.passes.analysis.collectives import Collective
 from hloverlap.passes.building.grouping import group
 from hloverlap.passes.context import Context, Declined
@@ -26,8 +27,7 @@ class Group(Strategy):
         self._devices = devices
 
     def refusal(self, permute: Collective) -> Declined | None:
-        if self._devices.ids(permute.mode) != len({target for _, target in permute.pairs}):
-            # Measured on two H200s with XLA of jaxlib 0.11.2: such a device is left with whatever was in its memory.
+        if not groups.all_receive(permute, self._devices):
             text = "in a group, a device that receives nothing would not get the zeros that it is to have"
             return Declined("MCT013", text)
         return None

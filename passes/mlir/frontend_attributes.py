@@ -13,6 +13,7 @@ STREAM = "_xla_stream_annotation"
 GROUP = "_collectives_group"
 COMBINER_KEY = "combiner_key"
 INLINEABLE = "inlineable"
+DOMAIN = "collective_communication_domain"
 
 
 def read(op: ir.Operation) -> dict[str, str]:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from jaxlib.mlir import ir
 
 from hloverlap.passes.errors import HloverlapError
+from hloverlap.passes.machine.xla_options import COMBINE_THRESHOLD, COMBINE_THRESHOLD_DEFAULT
 from hloverlap.passes.mlir.elision import describe_elided
 from hloverlap.pipeline.audit import compiled, findings, hints, op_ids, topology, verdict
 from hloverlap.pipeline.audit.compiled import Outcome
@@ -119,7 +120,7 @@ def audit_all(subjects: Sequence[Subject], setting: Setting) -> list[Audit]:
     for subject in subjects:
         if elided := describe_elided(subject.module.operation):
             raise ValueError(f"{subject.name}: {elided}")
-    tagged = [op_ids.tag(subject.module) for subject in subjects]
+    tagged = [op_ids.tag(subject.module, _combine_limit(subject.options)) for subject in subjects]
     requests = [_request(each, subject, setting) for each, subject in zip(tagged, subjects, strict=True)]
     outcomes = _outcomes(requests, setting)
     for outcome in outcomes:
@@ -135,10 +136,8 @@ def audit_all(subjects: Sequence[Subject], setting: Setting) -> list[Audit]:
             outcome=outcome,
             options=dict(request.options),
             topology=request.topology,
-            findings=tuple(findings.find(outcome, each.collectives)),
-            hints=tuple(hints.suggest(outcome, each.collectives, dict(request.options)))
-            if setting.target.is_gpu
-            else (),
+            findings=tuple(findings.find(outcome, each.collectives, each.foreseen)),
+            hints=tuple(hints.suggest(outcome, each, dict(request.options))) if setting.target.is_gpu else (),
             totals=verdict.totals(outcome),
         )
         for subject, each, request, outcome in zip(subjects, tagged, requests, outcomes, strict=True)
@@ -168,6 +167,12 @@ def try_hints(subject: Subject, found: Audit, setting: Setting) -> list[Trial]:
 def _outcomes(requests: Sequence[Request], setting: Setting) -> list[Outcome]:
     use_cache = setting.use_cache and setting.target.name != LOCAL
     return compiled.outcomes(requests, setting.time_limit, use_cache, setting.progress)
+
+
+def _combine_limit(options: Mapping[str, int | bool | str]) -> int:
+    """Bytes of permutes that XLA's combiner joins at most."""
+    limit = options.get(COMBINE_THRESHOLD)
+    return limit if isinstance(limit, int) else COMBINE_THRESHOLD_DEFAULT
 
 
 def _request(tagged: Tagged, subject: Subject, setting: Setting) -> Request:

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 
 from hloverlap.passes.remark import Remark
 from hloverlap.pipeline.audit.compiled import Outcome
-from hloverlap.pipeline.audit.diagnose import blamed, doomed
+from hloverlap.pipeline.audit.diagnose import blamed
+from hloverlap.pipeline.audit.foresight import ABORTS, Foreseen
 from hloverlap.pipeline.audit.op_ids import CollectiveOp
 from hloverlap.pipeline.xla.isolated_compile import Failure, Option
 
@@ -22,7 +23,7 @@ CODES = {
     "HLA007": "XLA removed a collective",
     "HLA101": "the overlap limit is too low for what could be in flight",
     "HLA102": "annotated permutes that XLA's combiner joins",
-    "HLA103": "an annotation that XLA cannot read",
+    "HLA103": "an annotation that XLA cannot use, or not as it is meant",
     "HLA104": "streams that share one NCCL communicator",
     "HLA105": "this version runs groups without compute beside them",
     "HLA106": "XLA's dot merger took away the compute that could hide transfers",
@@ -51,10 +52,10 @@ class Finding(Remark):
     """The XLA options that would help; () where none does."""
 
 
-def find(outcome: Outcome, collectives: Sequence[CollectiveOp]) -> list[Finding]:
+def find(outcome: Outcome, collectives: Sequence[CollectiveOp], foreseen: Sequence[Foreseen]) -> list[Finding]:
     """All findings, failures first, then launch by launch, then what XLA removed."""
     if isinstance(outcome, Failure):
-        return [_failure(outcome, collectives)]
+        return [_failure(outcome, collectives, foreseen)]
     found = []
     for index, launch in enumerate(outcome.launches):
         if launch.synchronous:
@@ -84,9 +85,9 @@ def find(outcome: Outcome, collectives: Sequence[CollectiveOp]) -> list[Finding]
     return found
 
 
-def _failure(failure: Failure, collectives: Sequence[CollectiveOp]) -> Finding:
-    ids = blamed(failure, collectives)
-    why = next((each.why for each in doomed(collectives) if set(each.ids) & set(ids)), "")
+def _failure(failure: Failure, collectives: Sequence[CollectiveOp], foreseen: Sequence[Foreseen]) -> Finding:
+    ids = blamed(failure, collectives, foreseen)
+    why = next((each.text for each in foreseen if each.code in ABORTS and set(each.ids) & set(ids)), "")
     message = f"{_VERBS[failure.kind]}: {_BESIDE_THE_POINT.sub('', failure.message)}"
     if ids:
         message += f" [{_ops(ids)}{': ' + why if why and failure.kind == 'aborted' else ''}]"

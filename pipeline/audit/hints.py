@@ -12,28 +12,28 @@ from hloverlap.passes.machine.xla_options import (
     PERMUTE_MODE,
 )
 from hloverlap.pipeline.audit.compiled import Outcome, Program
-from hloverlap.pipeline.audit.diagnose import doomed
 from hloverlap.pipeline.audit.findings import Finding, located
+from hloverlap.pipeline.audit.foresight import JOINED, Foreseen
 from hloverlap.pipeline.audit.launches import Launch
-from hloverlap.pipeline.audit.op_ids import CollectiveOp
+from hloverlap.pipeline.audit.op_ids import CollectiveOp, Tagged
 from hloverlap.pipeline.audit.reasons import GROUP_WAITS, MERGED
 from hloverlap.pipeline.xla.isolated_compile import Option
 
 USE_OVERLAP = "HLA107"
 
 
-def suggest(outcome: Outcome, collectives: Sequence[CollectiveOp], options: Mapping[str, object]) -> list[Finding]:
+def suggest(outcome: Outcome, tagged: Tagged, options: Mapping[str, object]) -> list[Finding]:
     """Hints for a module that was compiled with `options`: notes, in the order of their codes."""
     launches = outcome.launches if isinstance(outcome, Program) else ()
     hints = [
-        *_overlap_limit(launches, collectives, options),
-        *_annotations(collectives, options),
+        *_overlap_limit(launches, tagged.collectives, options),
+        *_annotations(tagged.foreseen),
         *_peer_memory(launches, options),
         *_groups(launches),
         *_dot_merger(launches, options),
         *_streams(launches),
     ]
-    return sorted((located(hint, collectives) for hint in hints), key=lambda hint: hint.code)
+    return sorted((located(hint, tagged.collectives) for hint in hints), key=lambda hint: hint.code)
 
 
 def overlap_wanted(launches: Sequence[Launch]) -> int:
@@ -62,16 +62,15 @@ def _overlap_limit(
     return [_hint("HLA101", text, ((OVERLAP_LIMIT, wanted),))]
 
 
-def _annotations(collectives: Sequence[CollectiveOp], options: Mapping[str, object]) -> list[Finding]:
+def _annotations(foreseen: Sequence[Foreseen]) -> list[Finding]:
     hints = []
-    joining = options.get(COMBINE_THRESHOLD) != 0
-    for each in doomed(collectives):
-        if len(each.ids) == 1:
-            hints.append(_hint("HLA103", f"#{each.ids[0]}: {each.why}; give it a whole number from 3 up", (), each.ids))
-        elif joining:
-            named = ", ".join(f"#{id}" for id in each.ids)
-            text = f"{named}: {each.why}; a combiner_key of its own on each, or a threshold of 0, keeps them apart"
-            hints.append(_hint("HLA102", text, ((COMBINE_THRESHOLD, 0),), each.ids))
+    for each in foreseen:
+        named = ", ".join(f"#{id}" for id in each.ids)
+        text = f"{named}: {each.text}" if named else each.text
+        if each.code in JOINED:
+            hints.append(_hint("HLA102", f"{text} So does {COMBINE_THRESHOLD}=0.", ((COMBINE_THRESHOLD, 0),), each.ids))
+        else:
+            hints.append(_hint("HLA103", text, (), each.ids))
     return hints
 
 

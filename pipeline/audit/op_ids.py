@@ -7,12 +7,15 @@ import dataclasses
 from jaxlib.mlir import ir
 
 from hloverlap.passes.analysis.collectives import KINDS, PERMUTE, Collective
+from hloverlap.passes.machine.capabilities import capabilities
 from hloverlap.passes.machine.topology import Pair
+from hloverlap.passes.machine.xla_options import COMBINE_THRESHOLD_DEFAULT
 from hloverlap.passes.mlir import frontend_attributes, mhlo
 from hloverlap.passes.mlir.locations import source_of
 from hloverlap.passes.mlir.modules import bytecode, device_counts, uses_shardy
 from hloverlap.passes.mlir.symbols import symbol_name
 from hloverlap.passes.mlir.walk import function_of, ops_in
+from hloverlap.pipeline.audit.foresight import Foreseen, foresee
 from hloverlap.pipeline.audit.launches import ID_ATTRIBUTE
 
 
@@ -42,17 +45,22 @@ class Tagged:
 
     image: bytecode of a copy in which every collective carries its id; the module itself is untouched.
     replicas, partitions: what it is for. shardy: whether Shardy partitions it.
+    foreseen: what is wrong with it as it is.
     """
 
     image: bytes
     collectives: tuple[CollectiveOp, ...]
+    foreseen: tuple[Foreseen, ...]
     replicas: int
     partitions: int
     shardy: bool
 
 
-def tag(module: ir.Module) -> Tagged:
-    """Numbers the collectives of a copy of `module`, in the order in which they are written."""
+def tag(module: ir.Module, combine_limit: int = COMBINE_THRESHOLD_DEFAULT) -> Tagged:
+    """Numbers the collectives of a copy of `module`, in the order in which they are written.
+
+    combine_limit: bytes of permutes that XLA's combiner joins at most.
+    """
     collectives: list[CollectiveOp] = []
     with module.context:
         copy = module.operation.clone()
@@ -61,14 +69,21 @@ def tag(module: ir.Module) -> Tagged:
         for number, op in enumerate(ops_in(copy, *KINDS)):
             collectives.append(_describe(op, number))
             frontend_attributes.update(op, {ID_ATTRIBUTE: str(number)})
+        foreseen = foresee(copy, capabilities(), combine_limit)
         image = bytecode(copy)
     counts = device_counts(module)
-    return Tagged(image, tuple(collectives), counts.replicas or 1, counts.partitions or 1, uses_shardy(module))
+    return Tagged(
+        image,
+        tuple(collectives),
+        tuple(foreseen),
+        counts.replicas or 1,
+        counts.partitions or 1,
+        uses_shardy(module),
+    )
 
 
 def _describe(op: ir.Operation, number: int) -> CollectiveOp:
     seen = Collective.of(op)
-    attributes = frontend_attributes.read(op)
     file, line = source_of(op.location)
     return CollectiveOp(
         id=number,
@@ -76,7 +91,7 @@ def _describe(op: ir.Operation, number: int) -> CollectiveOp:
         bytes=seen.bytes,
         pairs=seen.pairs if op.name == PERMUTE else (),
         stream=seen.stream,
-        key=attributes.get(frontend_attributes.COMBINER_KEY),
+        key=seen.combiner_key or None,
         file=file,
         line=line,
         function=symbol_name(function) if (function := function_of(op)) is not None else "",

@@ -4,6 +4,7 @@ import os
 import pathlib
 import sys
 
+import jaxlib.version
 import lit.formats
 
 here = pathlib.Path(__file__).resolve().parent
@@ -28,9 +29,17 @@ config.environment |= {
 if "package" in lit_config.params:
     config.environment["PYTHONPATH"] = lit_config.params["package"]
 
+# [[S1]] to [[S4]]: the first communication streams that this XLA leaves to others. 3 is its own from jaxlib 0.11.2 on.
+version = tuple(map(int, jaxlib.version.__version__.split(".")[:3]))
+first = 4 if version >= (0, 11, 2) else 3
+streams = " ".join(f"-DS{number}={first + number - 1}" for number in range(1, 5))
+
+if version < (0, 11):
+    config.available_features.add("jaxlib-0.10")
+
 # %orchestra: an installed package that brings passes of its own.
 config.substitutions += [
     ("%orchestra", f"env PYTHONPATH={here.parent / 'plugin_package'}"),
     ("%samples", str(here.parents[1] / "tools" / "samples")),
-    ("FileCheck", "filecheck"),
+    ("FileCheck", f"filecheck {streams}"),
 ]

@@ -120,10 +120,16 @@ PLANTED = (
         "a shared permute's users get what was not sent",
     ),
     Planted(
-        "AssignCollectiveStreams._streams",
-        "while str(following) in taken:",
-        "while False:",
+        "AssignCollectiveStreams.run",
+        "if stream not in taken",
+        "if stream not in ()",
         "the user's own stream is given away",
+    ),
+    Planted(
+        "AssignCollectiveStreams.run",
+        "max(self.first_stream, context.capabilities.first_stream)",
+        "max(self.first_stream, 1)",
+        "permutes are put on a stream that XLA keeps for itself",
     ),
     Planted(
         "AssignCollectiveStreams._annotate",
@@ -180,9 +186,9 @@ PLANTED = (
         "an id twice among the sources is overlooked",
     ),
     Planted(
-        "_value",
-        'elif not re.fullmatch(r"\\d+", value):',
-        'elif not re.match(r"\\d*", value):',
+        "stream_of",
+        "_NUMBER.fullmatch(text)",
+        "_NUMBER.match(text)",
         "a value that aborts XLA goes through",
     ),
     Planted(
@@ -192,8 +198,8 @@ PLANTED = (
         "other collectives in as many branches are overlooked",
     ),
     Planted(
-        "check",
-        "if not late.waits >> bit & 1 and",
+        "find",
+        "if late.waits >> bit & 1 or",
         "if",
         "permutes that wait for each other are said to be in flight together",
     ),

@@ -8,10 +8,10 @@
 
 // Two streams for three permutes: the third shares the one with fewer bytes. XLA may start all three at once, so the
 // limit is 3: with a lower one it would make one synchronous.
-// TWO: collective_permute"(%arg0){{.*}}_xla_stream_annotation = "3"
-// TWO: collective_permute"(%arg1){{.*}}_xla_stream_annotation = "4"
-// TWO: collective_permute"(%arg2){{.*}}_xla_stream_annotation = "3"
-// REMARK: Put on stream 3: {{.*}} It shares the stream with the collective_permute of line {{[0-9]+}}: more than max-streams=2 can be in flight at once, or the two use the same links.
+// TWO: collective_permute"(%arg0){{.*}}_xla_stream_annotation = "[[S1]]"
+// TWO: collective_permute"(%arg1){{.*}}_xla_stream_annotation = "[[S2]]"
+// TWO: collective_permute"(%arg2){{.*}}_xla_stream_annotation = "[[S1]]"
+// REMARK: Put on stream [[S1]]: {{.*}} It shares the stream with the collective_permute of line {{[0-9]+}}: more than max-streams=2 can be in flight at once, or the two use the same links.
 // REMARK: XLA_FLAGS="--xla_gpu_experimental_parallel_collective_overlap_limit=3"
 
 // FROM5: collective_permute"(%arg0){{.*}}_xla_stream_annotation = "5"
@@ -20,8 +20,8 @@
 // FROM5: all_gather
 // FROM5-NOT: _xla_stream_annotation
 
-// ALL: collective_permute"(%arg0){{.*}}_xla_stream_annotation = "3"
-// ALL: all_gather"(%arg0){{.*}}_xla_stream_annotation = "6"
+// ALL: collective_permute"(%arg0){{.*}}_xla_stream_annotation = "[[S1]]"
+// ALL: all_gather"(%arg0){{.*}}_xla_stream_annotation = "[[S4]]"
 
 // ONE-NOT: _xla_stream_annotation
 // ZERO: error: {{.*}}max-streams=0 leaves no stream to use; give at least 1

@@ -2,9 +2,9 @@
 
 // A permute outside a loop that the loop does not need can be in flight while the whole loop runs.
 // CHECK-LABEL: func.func public @across_a_loop
-// CHECK: collective_permute"(%arg0){{.*}}_xla_stream_annotation = "3"
+// CHECK: collective_permute"(%arg0){{.*}}_xla_stream_annotation = "[[S1]]"
 // CHECK: stablehlo.while
-// CHECK: collective_permute"(%iterArg{{.*}}_xla_stream_annotation = "4"
+// CHECK: collective_permute"(%iterArg{{.*}}_xla_stream_annotation = "[[S2]]"
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @across_a_loop(%arg0: tensor<8xf32>, %arg1: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
     %c = stablehlo.constant dense<0> : tensor<i32>
@@ -85,11 +85,11 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
 
 // Calls, composites and manual computations are looked through: XLA inlines them.
 // CHECK-LABEL: func.func public @looked_through
-// CHECK: collective_permute"(%arg2){{.*}}_xla_stream_annotation = "3"
+// CHECK: collective_permute"(%arg2){{.*}}_xla_stream_annotation = "[[S1]]"
 // CHECK-LABEL: func.func private @backward
-// CHECK: collective_permute"(%arg0){{.*}}_xla_stream_annotation = "4"
+// CHECK: collective_permute"(%arg0){{.*}}_xla_stream_annotation = "[[S2]]"
 // CHECK-LABEL: func.func private @shift
-// CHECK: collective_permute"(%arg0){{.*}}_xla_stream_annotation = "5"
+// CHECK: collective_permute"(%arg0){{.*}}_xla_stream_annotation = "[[S3]]"
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
   sdy.mesh @mesh = <["x"=4]>
   func.func public @looked_through(%arg0: tensor<32xf32>, %arg1: tensor<32xf32>) -> (tensor<32xf32>, tensor<32xf32>, tensor<32xf32>) {
@@ -116,8 +116,8 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
 // A function without collectives passes on what its result really depends on: %1 needs only %arg1, so the second
 // permute does not wait for the first.
 // CHECK-LABEL: func.func public @second_argument
-// CHECK: collective_permute"(%arg0){{.*}}_xla_stream_annotation = "3"
-// CHECK: collective_permute"(%1){{.*}}_xla_stream_annotation = "4"
+// CHECK: collective_permute"(%arg0){{.*}}_xla_stream_annotation = "[[S1]]"
+// CHECK: collective_permute"(%1){{.*}}_xla_stream_annotation = "[[S2]]"
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @second_argument(%arg0: tensor<8xf32>, %arg1: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
     %0 = "stablehlo.collective_permute"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>}> : (tensor<8xf32>) -> tensor<8xf32>
@@ -141,9 +141,9 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
 // CHECK: call @shift_streams(%iterArg
 // CHECK: %2 = call @shift(%0)
 // CHECK-LABEL: func.func private @shift(
-// CHECK: {{.*}}_xla_stream_annotation = "3", combiner_key = "hloverlap.0"
+// CHECK: {{.*}}_xla_stream_annotation = "[[S1]]", combiner_key = "hloverlap.0"
 // CHECK-LABEL: func.func private @shift_streams(
-// CHECK: {{.*}}_xla_stream_annotation = "4", combiner_key = "hloverlap.1"
+// CHECK: {{.*}}_xla_stream_annotation = "[[S2]]", combiner_key = "hloverlap.1"
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @called_from_several_places(%arg0: tensor<8xf32>, %arg1: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
     %c = stablehlo.constant dense<0> : tensor<i32>
@@ -176,9 +176,9 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
 // CHECK: call @turn(%arg0)
 // CHECK: call @turn_streams(%arg1)
 // CHECK-LABEL: func.func private @turn(
-// CHECK: {{.*}}_xla_stream_annotation = "3", combiner_key = "hloverlap.0"
+// CHECK: {{.*}}_xla_stream_annotation = "[[S1]]", combiner_key = "hloverlap.0"
 // CHECK-LABEL: func.func private @turn_streams(
-// CHECK: {{.*}}_xla_stream_annotation = "3", combiner_key = "hloverlap.1"
+// CHECK: {{.*}}_xla_stream_annotation = "[[S1]]", combiner_key = "hloverlap.1"
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @executions_that_share_a_stream(%arg0: tensor<65536xf32>, %arg1: tensor<65536xf32>, %arg2: tensor<65536xf32>, %arg3: tensor<65536xf32>) -> (tensor<65536xf32>, tensor<65536xf32>, tensor<65536xf32>, tensor<65536xf32>) {
     %0 = "stablehlo.collective_permute"(%arg2) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>}> : (tensor<65536xf32>) -> tensor<65536xf32>

@@ -4,10 +4,10 @@
 // Opposite directions of a ring: neither needs the other, so each gets a stream. The combiner key keeps XLA from
 // joining annotated permutes, and marks the annotation as ours.
 // CHECK-LABEL: func.func public @two_directions
-// CHECK: collective_permute{{.*}}_xla_stream_annotation = "3", combiner_key = "hloverlap.0"
-// CHECK: collective_permute{{.*}}_xla_stream_annotation = "4", combiner_key = "hloverlap.1"
-// REMARK: remark: ACS001: Put on stream 3: it can be in flight with the collective_permute of
-// REMARK: remark: ACS001: Put on stream 4: it can be in flight with the collective_permute of
+// CHECK: collective_permute{{.*}}_xla_stream_annotation = "[[S1]]", combiner_key = "hloverlap.0"
+// CHECK: collective_permute{{.*}}_xla_stream_annotation = "[[S2]]", combiner_key = "hloverlap.1"
+// REMARK: remark: ACS001: Put on stream [[S1]]: it can be in flight with the collective_permute of
+// REMARK: remark: ACS001: Put on stream [[S2]]: it can be in flight with the collective_permute of
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @two_directions(%arg0: tensor<8xf32>, %arg1: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
     %0 = "stablehlo.collective_permute"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>}> : (tensor<8xf32>) -> tensor<8xf32>
@@ -35,10 +35,10 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
 
 // Two chains side by side: a chain stays on its stream.
 // CHECK-LABEL: func.func public @two_chains
-// CHECK: collective_permute"(%arg0){{.*}}_xla_stream_annotation = "3"
-// CHECK: collective_permute"(%arg1){{.*}}_xla_stream_annotation = "4"
-// CHECK: collective_permute"(%1){{.*}}_xla_stream_annotation = "4"
-// CHECK: collective_permute"(%0){{.*}}_xla_stream_annotation = "3"
+// CHECK: collective_permute"(%arg0){{.*}}_xla_stream_annotation = "[[S1]]"
+// CHECK: collective_permute"(%arg1){{.*}}_xla_stream_annotation = "[[S2]]"
+// CHECK: collective_permute"(%1){{.*}}_xla_stream_annotation = "[[S2]]"
+// CHECK: collective_permute"(%0){{.*}}_xla_stream_annotation = "[[S1]]"
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @two_chains(%arg0: tensor<8xf32>, %arg1: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
     %0 = "stablehlo.collective_permute"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>}> : (tensor<8xf32>) -> tensor<8xf32>
@@ -70,7 +70,7 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
 // CHECK-LABEL: func.func public @same_pairs_and_another
 // CHECK: collective_permute"(%arg0) {{.*}}}> : (tensor
 // CHECK: collective_permute"(%arg1) {{.*}}}> : (tensor
-// CHECK: collective_permute"(%arg2){{.*}}_xla_stream_annotation = "3"
+// CHECK: collective_permute"(%arg2){{.*}}_xla_stream_annotation = "[[S1]]"
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @same_pairs_and_another(%arg0: tensor<8xf32>, %arg1: tensor<8xf32>, %arg2: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
     %0 = "stablehlo.collective_permute"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>}> : (tensor<8xf32>) -> tensor<8xf32>
@@ -87,8 +87,8 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
 // CHECK-LABEL: func.func public @two_large_sets
 // CHECK: collective_permute"(%arg0) {{.*}}}> : (tensor
 // CHECK: collective_permute"(%arg1) {{.*}}}> : (tensor
-// CHECK: collective_permute"(%arg2){{.*}}_xla_stream_annotation = "3", combiner_key = "hloverlap.0"
-// CHECK: collective_permute"(%arg3){{.*}}_xla_stream_annotation = "3", combiner_key = "hloverlap.1"
+// CHECK: collective_permute"(%arg2){{.*}}_xla_stream_annotation = "[[S1]]", combiner_key = "hloverlap.0"
+// CHECK: collective_permute"(%arg3){{.*}}_xla_stream_annotation = "[[S1]]", combiner_key = "hloverlap.1"
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @two_large_sets(%arg0: tensor<65536xf32>, %arg1: tensor<65536xf32>, %arg2: tensor<65536xf32>, %arg3: tensor<65536xf32>) -> (tensor<65536xf32>, tensor<65536xf32>, tensor<65536xf32>, tensor<65536xf32>) {
     %0 = "stablehlo.collective_permute"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>}> : (tensor<65536xf32>) -> tensor<65536xf32>

@@ -7,8 +7,8 @@
 // Where the target is given, measurements on it decide. On H200s a stream of its own costs a small permute more than it
 // saves.
 // ANY-LABEL: func.func public @small
-// ANY: _xla_stream_annotation = "3"
-// ANY: _xla_stream_annotation = "4"
+// ANY: _xla_stream_annotation = "[[S1]]"
+// ANY: _xla_stream_annotation = "[[S2]]"
 // CHECK-LABEL: func.func public @small
 // CHECK-NOT: _xla_stream_annotation
 // REMARK: remark: ACS008: Left as it is: 32 bytes are too few for a stream to pay on h200.
@@ -24,8 +24,8 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
 
 // Large ones gain, inside one host by copies from device to device, where streams are not one communicator's.
 // CHECK-LABEL: func.func public @large
-// CHECK: _xla_stream_annotation = "3"
-// CHECK: _xla_stream_annotation = "4"
+// CHECK: _xla_stream_annotation = "[[S1]]"
+// CHECK: _xla_stream_annotation = "[[S2]]"
 // REMARK: remark: ACS009: Asked for copies from device to device: every permute stays in its host.
 // HOSTS-NOT: COLLECTIVES_PEER_MEMORY
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
@@ -72,8 +72,8 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
 
 // ... than what is sent again and again.
 // CHECK-LABEL: func.func public @often
-// CHECK: _xla_stream_annotation = "3"
-// CHECK: _xla_stream_annotation = "4"
+// CHECK: _xla_stream_annotation = "[[S1]]"
+// CHECK: _xla_stream_annotation = "[[S2]]"
 // REMARK: remark: ACS009: Asked for copies from device to device: every permute stays in its host.
 // REMARK: XLA_FLAGS="--xla_gpu_experimental_parallel_collective_overlap_limit=2 --xla_gpu_collective_permute_mode=COLLECTIVES_PEER_MEMORY"
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {

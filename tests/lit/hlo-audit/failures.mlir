@@ -2,8 +2,8 @@
 
 // RUN: not hlo-audit %s --no-cache > %t
 // RUN: FileCheck %s --input-file=%t
-// CHECK: failures.mlir:19: error: HLA001: XLA aborted: Check failed: {{.*}} [#0: stream annotation '1.5' is no number and aborts XLA]
-// CHECK-NEXT: hint: HLA103: #0: stream annotation '1.5' is no number and aborts XLA; give it a whole number from 3 up
+// CHECK: failures.mlir:19: error: HLA001: XLA aborted: Check failed: {{.*}} [#0: The stream annotation '1.5' is no decimal number of 32 bits: XLA aborts the process. Give a number from [[S1]] up.]
+// CHECK-NEXT: hint: HLA103: #0: The stream annotation '1.5' is no decimal number of 32 bits: XLA aborts the process. Give a number from [[S1]] up.
 // CHECK-NOT: totals
 
 // RUN: not hlo-audit %s --no-cache --format=sarif > %t.sarif

@@ -9,8 +9,8 @@
 // CHECK: warning: HLA004: {{.*}}: independent of #{{[01]}}, yet XLA runs them one after the other
 // CHECK: hint: HLA101: {{.*}} (--xla_gpu_experimental_parallel_collective_overlap_limit=2)
 // CHECK: verdict.mlir after builtin.module(overlap): h200, 1x1x4, {{.*}}--xla_gpu_experimental_parallel_collective_overlap_limit=2
-// CHECK: #0 {{.*}} async stream {{[34]}} {{ *}}1 {{ *}}#1 {{ *}}2.1 GFLOP
-// CHECK: #1 {{.*}} async stream {{[34]}} {{ *}}1 {{ *}}#0 {{ *}}2.1 GFLOP
+// CHECK: #0 {{.*}} async stream [[S1]] {{ *}}1 {{ *}}#1 {{ *}}2.1 GFLOP
+// CHECK: #1 {{.*}} async stream [[S2]] {{ *}}1 {{ *}}#0 {{ *}}2.1 GFLOP
 // CHECK: independent pairs run in turn {{ *}}1 {{ *}}0
 // CHECK: pairs in flight together {{ *}}0 {{ *}}1
 // CHECK: verdict: better: independent pairs run in turn 1 -> 0

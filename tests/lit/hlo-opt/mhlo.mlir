@@ -6,8 +6,8 @@
 
 // Passes know that these only compute values.
 // RUN: hlo-opt %s --assign-collective-streams 2>&1 | FileCheck %s --check-prefix=STREAMS
-// STREAMS-DAG: remark: ACS001: Put on stream 3: it can be in flight with the collective_permute
-// STREAMS-DAG: remark: ACS001: Put on stream 4: it can be in flight with the collective_permute
+// STREAMS-DAG: remark: ACS001: Put on stream [[S1]]: it can be in flight with the collective_permute
+// STREAMS-DAG: remark: ACS001: Put on stream [[S2]]: it can be in flight with the collective_permute
 
 // What is run or is to be read by others says the same in StableHLO and CHLO.
 // RUN: hlo-opt %s --overlap --check 2>&1 | FileCheck %s --check-prefix=CHECK-BITS

@@ -10,7 +10,7 @@
 // CHECK: "id": "VCL008"
 // CHECK: "ruleId": "VCL001"
 // CHECK-NEXT: "level": "error"
-// CHECK: "text": "The stream annotation 'fast' is no decimal number: XLA aborts the process."
+// CHECK: "text": "The stream annotation 'fast' is no decimal number of 32 bits: XLA aborts the process. Give a number from [[S1]] up."
 // CHECK: "uri": "a%20model.py"
 // CHECK: "startLine": 43
 // CHECK: "ruleId": "VCL008"

@@ -33,7 +33,7 @@ print("sum", float(np.asarray(jax.jit(exchange)(np.arange(8.0, dtype=np.float32)
 # CHECK: exchange 4 cpu rewritten num-annotated 2, num-streams 2 {{[0-9]+}} ms {{[0-9.]+}} s
 # CHECK: 1 more had nothing to rewrite.
 # CHECK: exchange:
-# CHECK: summary.py:20: remark: ACS001: Put on stream 3
+# CHECK: summary.py:20: remark: ACS001: Put on stream [[S1]]
 
 # NAMED: sum 56.0
 # NAMED: hlo-run: 0 of 2 compiled functions were rewritten

@@ -2,8 +2,8 @@
 // RUN: FileCheck %s < %t.once.mlir
 
 // The pipeline: pairs sorted, what crosses hosts merged, streams for what can still run side by side.
-// CHECK: "stablehlo.collective_permute"({{.*}}[0, 2], [1, 3], [2, 0], [3, 1]{{.*}}_xla_stream_annotation = "3"{{.*}}tensor<16xf32>
-// CHECK: "stablehlo.collective_permute"({{.*}}[0, 1], [1, 0], [2, 3], [3, 2]{{.*}}_xla_stream_annotation = "4"{{.*}}tensor<8xf32>
+// CHECK: "stablehlo.collective_permute"({{.*}}[0, 2], [1, 3], [2, 0], [3, 1]{{.*}}_xla_stream_annotation = "[[S1]]"{{.*}}tensor<16xf32>
+// CHECK: "stablehlo.collective_permute"({{.*}}[0, 1], [1, 0], [2, 3], [3, 2]{{.*}}_xla_stream_annotation = "[[S2]]"{{.*}}tensor<8xf32>
 
 // It is what its name says.
 // RUN: hlo-opt %s --pass-pipeline='builtin.module(canonicalize-permutes,merge-cross-host-transfers,assign-collective-streams)' --topology=2x2 --target=gloo 2>/dev/null | cmp - %t.once.mlir

@@ -4,7 +4,7 @@
 
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
-    // expected-error@+1 {{VCL001: The stream annotation 'fast' is no decimal number: XLA aborts the process.}}
+    // expected-error@+1 {{VCL001: The stream annotation 'fast' is no decimal number of 32 bits: XLA aborts the process.}}
     %0 = "stablehlo.collective_permute"(%x) <{source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>,
       channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> {mhlo.frontend_attributes = {_xla_stream_annotation = "fast"}} : (tensor<4xf32>) -> tensor<4xf32>
     return %0 : tensor<4xf32>
@@ -62,23 +62,7 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
     %0 = "stablehlo.collective_permute"(%x) <{source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>,
-      channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> {mhlo.frontend_attributes = {_xla_stream_annotation = "3"}} : (tensor<4xf32>) -> tensor<4xf32>
-    return %0 : tensor<4xf32>
-  }
-}
-
-// -----
-
-module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
-  func.func private @send(%x: tensor<4xf32>) -> tensor<4xf32> {
-    %0 = "stablehlo.collective_permute"(%x) <{source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>,
-      channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<4xf32>) -> tensor<4xf32>
-    return %0 : tensor<4xf32>
-  }
-  func.func public @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
-    // expected-error@+1 {{VCL003: A stream annotation on a call of 'send', which holds a collective}}
-    %0 = call @send(%x) {mhlo.frontend_attributes = {_xla_stream_annotation = "1", inlineable = "false"}}
-      : (tensor<4xf32>) -> tensor<4xf32>
+      channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> {mhlo.frontend_attributes = {_xla_stream_annotation = "5"}} : (tensor<4xf32>) -> tensor<4xf32>
     return %0 : tensor<4xf32>
   }
 }
@@ -101,32 +85,46 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
 
 // -----
 
+// XLA reads 32 bits.
+
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
-  func.func private @send(%x: tensor<4xf32>) -> tensor<4xf32> {
-    %0 = "stablehlo.collective_permute"(%x) <{source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>,
-      channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<4xf32>) -> tensor<4xf32>
-    return %0 : tensor<4xf32>
-  }
-  func.func public @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
-    // expected-error@+1 {{VCL004: A stream annotation beside _collectives_group}}
-    %0 = call @send(%x) {mhlo.frontend_attributes = {_collectives_group = "", _xla_stream_annotation = "3", inlineable = "false"}}
-      : (tensor<4xf32>) -> tensor<4xf32>
-    return %0 : tensor<4xf32>
+  func.func public @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+    // expected-error@+1 {{VCL001: The stream annotation '99999999999999999999' is no decimal number of 32 bits}}
+    %0 = "stablehlo.collective_permute"(%x) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>}> {mhlo.frontend_attributes = {_xla_stream_annotation = "99999999999999999999"}} : (tensor<8xf32>) -> tensor<8xf32>
+    return %0 : tensor<8xf32>
   }
 }
 
 // -----
 
+// Spaces around a number and a sign are no matter to XLA.
+
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
-  func.func private @send(%x: tensor<4xf32>) -> tensor<4xf32> {
-    // expected-error@+1 {{VCL004: A stream annotation inside a group}}
-    %0 = "stablehlo.collective_permute"(%x) <{source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>,
-      channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> {mhlo.frontend_attributes = {_xla_stream_annotation = "3"}} : (tensor<4xf32>) -> tensor<4xf32>
-    return %0 : tensor<4xf32>
+  func.func public @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+    %0 = "stablehlo.collective_permute"(%x) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>}> {mhlo.frontend_attributes = {_xla_stream_annotation = " +5 "}} : (tensor<8xf32>) -> tensor<8xf32>
+    return %0 : tensor<8xf32>
   }
-  func.func public @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
-    %0 = call @send(%x) {mhlo.frontend_attributes = {_collectives_group = "", inlineable = "false"}}
-      : (tensor<4xf32>) -> tensor<4xf32>
-    return %0 : tensor<4xf32>
+}
+
+// -----
+
+// XLA's own word for where collectives go.
+
+module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+    %0 = "stablehlo.collective_permute"(%x) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>}> {mhlo.frontend_attributes = {_xla_stream_annotation = "collective"}} : (tensor<8xf32>) -> tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}
+
+// -----
+
+// A stream that XLA puts something on by itself; from jaxlib 0.11.2 on, 3 is one, too.
+
+module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+    // expected-warning@+1 {{VCL013: The stream annotation '2' names a stream of XLA's own: pipelined sends and receives run there. Give a number}}
+    %0 = "stablehlo.collective_permute"(%x) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>}> {mhlo.frontend_attributes = {_xla_stream_annotation = "2"}} : (tensor<8xf32>) -> tensor<8xf32>
+    return %0 : tensor<8xf32>
   }
 }

@@ -3,7 +3,7 @@
 // RUN: not test -e %t.after
 
 // An error makes the command fail, and nothing is written.
-// CHECK: unchanged.mlir:10: error: VCL001: The stream annotation 'fast' is no decimal number: XLA aborts the process.
+// CHECK: unchanged.mlir:10: error: VCL001: The stream annotation 'fast' is no decimal number of 32 bits: XLA aborts the process.
 
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {

@@ -62,17 +62,8 @@ def compiled(text: str) -> Dump | Failure:
     return compile_module(request)
 
 
-@pytest.mark.parametrize("value", ["foo", "", "1.5"])
-def test_a_value_that_is_no_number_aborts_xla_and_is_caught_before(value: str) -> None:
-    text = two(annotated("%0", "%a0", FORWARD, value), permute("%1", "%a1", BACKWARD))
-    assert ("VCL001", "error") in says(text)
-    made = compiled(text)
-    assert isinstance(made, Failure)
-    assert made.kind == "aborted", made
-
-
 def test_joined_annotations_abort_xla_or_make_it_synchronous_and_are_caught_before() -> None:
-    text = two(annotated("%0", "%a0", FORWARD, "3"), annotated("%1", "%a1", FORWARD, "4"))
+    text = two(annotated("%0", "%a0", FORWARD, "5"), annotated("%1", "%a1", FORWARD, "6"))
     assert says(text) == [("VCL009", "error")]
     made = compiled(text)
     if OLD_XLA:
@@ -80,11 +71,11 @@ def test_joined_annotations_abort_xla_or_make_it_synchronous_and_are_caught_befo
         assert made.kind == "aborted", made
     else:
         assert isinstance(made, Dump)
-        assert '"3,4"' in made.hlo  # which names no stream
+        assert '"5,6"' in made.hlo  # which names no stream
 
 
 def test_a_good_annotation_compiles_and_is_no_matter() -> None:
-    text = two(annotated("%0", "%a0", FORWARD, "3"), permute("%1", "%a1", BACKWARD))
+    text = two(annotated("%0", "%a0", FORWARD, "5"), permute("%1", "%a1", BACKWARD))
     assert says(text) == []
     assert isinstance(compiled(text), Dump)
 
@@ -115,5 +106,5 @@ def test_ids_that_are_there_twice_are_seen_where_no_verifier_looked(pairs: str) 
 
 
 def test_nothing_is_changed() -> None:
-    text = two(annotated("%0", "%a0", FORWARD, "3"), annotated("%1", "%a1", BACKWARD, "100"))
+    text = two(annotated("%0", "%a0", FORWARD, "5"), annotated("%1", "%a1", BACKWARD, "100"))
     assert not running.run(text.encode(), "verify-collectives").changed

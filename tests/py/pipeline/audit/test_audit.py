@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("xla_gpu")
 Rings = Callable[..., ir.Module]
 ABORTS_ON_JOINED_STREAMS = jaxlib.version.__version_info__ < (0, 12)
 H200 = Setting(targets.load("h200"))
-THREE, FOUR = '_xla_stream_annotation = "3"', '_xla_stream_annotation = "4"'
+FIVE, SIX = '_xla_stream_annotation = "5"', '_xla_stream_annotation = "6"'
 BOTH = {OVERLAP_LIMIT: 2}
 
 
@@ -31,7 +31,7 @@ def codes(found: audit.Audit) -> list[str]:
 
 
 def test_streams_put_opposite_rings_in_flight_together(rings: Rings) -> None:
-    plain, annotated = rings([(1, ""), (-1, "")]), rings([(1, THREE), (-1, FOUR)])
+    plain, annotated = rings([(1, ""), (-1, "")]), rings([(1, FIVE), (-1, SIX)])
     texts = str(plain), str(annotated)
     found = audit.compare(Subject(plain, "plain"), Subject(annotated, "annotated", BOTH), H200)
     assert (str(plain), str(annotated)) == texts
@@ -39,8 +39,8 @@ def test_streams_put_opposite_rings_in_flight_together(rings: Rings) -> None:
     assert "HLA101" in [hint.code for hint in found.before.hints]
     assert isinstance(found.after.outcome, Program)
     assert {launch.stream for launch in found.after.outcome.launches} == {
-        "communication_stream[3]",
-        "communication_stream[4]",
+        "communication_stream[5]",
+        "communication_stream[6]",
     }
     assert [launch.beside for launch in found.after.outcome.launches] == [(1,), (0,)]
     assert all(launch.flops >= 2 * 1024**3 for launch in found.after.outcome.launches)
@@ -49,16 +49,16 @@ def test_streams_put_opposite_rings_in_flight_together(rings: Rings) -> None:
 
 
 def test_annotations_without_the_limit_lose(rings: Rings) -> None:
-    found = audit.audit(Subject(rings([(1, THREE), (-1, FOUR)]), "annotated"), H200)
+    found = audit.audit(Subject(rings([(1, FIVE), (-1, SIX)]), "annotated"), H200)
     assert codes(found) == ["HLA002", "HLA004"]
     (hint,) = [hint for hint in found.hints if hint.code == "HLA101"]
     assert hint.options == ((OVERLAP_LIMIT, 2),)
-    trials = audit.try_hints(Subject(rings([(1, THREE), (-1, FOUR)]), "annotated"), found, H200)
+    trials = audit.try_hints(Subject(rings([(1, FIVE), (-1, SIX)]), "annotated"), found, H200)
     assert (trials[0].hint, trials[0].totals.in_flight, trials[0].totals.synchronous) == ("HLA101", 1, 0)
 
 
 def test_the_combiner_takes_annotated_permutes_of_equal_pairs(rings: Rings) -> None:
-    plain, annotated = rings([(1, ""), (1, "")]), rings([(1, THREE), (1, FOUR)])
+    plain, annotated = rings([(1, ""), (1, "")]), rings([(1, FIVE), (1, SIX)])
     found = audit.compare(Subject(plain, "plain"), Subject(annotated, "annotated", BOTH), H200)
     assert codes(found.before) == ["HLA005"]
     assert found.verdict.word == "worse"
@@ -69,7 +69,7 @@ def test_the_combiner_takes_annotated_permutes_of_equal_pairs(rings: Rings) -> N
         assert isinstance(found.after.outcome, Failure)
         assert (finding.code, found.after.outcome.kind) == ("HLA001", "aborted")
         assert "XLA aborted: Check failed: " in finding.message
-        assert "'3,4'" in finding.message
+        assert "'5,6'" in finding.message
     else:
         assert finding.code == "HLA002"
         assert "combiner" in finding.message
@@ -181,6 +181,15 @@ SAMPLES = {
     "rolls": "same",
     "small_transfers": "same",
 }
+
+
+def test_overlap_leaves_xla_the_streams_that_it_keeps(samples: pathlib.Path) -> None:
+    first = capabilities().first_stream
+    found = overlap(samples / "ring_matmul.mlir", None)
+    assert isinstance(found.after.outcome, Program)
+    streams = [launch.stream for launch in found.after.outcome.launches]
+    assert streams == [f"communication_stream[{first}]", f"communication_stream[{first + 1}]"]
+    assert "HLA103" not in [hint.code for hint in found.after.hints]
 
 
 @pytest.mark.parametrize("name", SAMPLES)

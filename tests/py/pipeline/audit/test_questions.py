@@ -10,7 +10,7 @@ from jaxlib.mlir import ir
 from hloverlap.passes.mlir.dialects import make_context
 from hloverlap.pipeline import targets
 from hloverlap.pipeline.audit import cache
-from hloverlap.pipeline.audit.diagnose import blamed, doomed
+from hloverlap.pipeline.audit.diagnose import blamed
 from hloverlap.pipeline.audit.op_ids import tag
 from hloverlap.pipeline.audit.topology import xla_topology
 from hloverlap.pipeline.xla.isolated_compile import Failure
@@ -55,25 +55,16 @@ def test_topologies_that_xla_cannot_be_told(text: str) -> None:
         xla_topology(text, 8)
 
 
-def test_permutes_that_the_combiner_joins_are_doomed_when_annotated(rings: Rings) -> None:
-    def found(*permutes: tuple[int, str]) -> list[tuple[int, ...]]:
-        return [each.ids for each in doomed(tag(rings(list(permutes))).collectives)]
-
-    assert found((1, stream("3")), (1, stream("4"))) == [(0, 1)]
-    assert found((1, stream("3")), (1, "")) == [(0, 1)]
-    assert found((1, ""), (1, "")) == []
-    assert found((1, stream("3")), (-1, stream("4"))) == []
-    assert found((1, stream("3", "a")), (1, stream("4", "b"))) == []
-    assert found((1, stream("foo")), (-1, stream("1.5"))) == [(0,), (1,)]
-
-
 def test_a_failure_names_its_op(rings: Rings) -> None:
-    ops = tag(rings([(1, ""), (-1, stream("foo"))])).collectives
-    assert blamed(Failure("refused", 'NOT_FOUND: %p, frontend_attributes={hloverlap_id="1"}'), ops) == (1,)
-    assert blamed(Failure("aborted", "Check failed: SimpleAtoi(it->second, &assigned_stream_id)"), ops) == (1,)
-    assert blamed(Failure("aborted", "Check failed: something else"), ops) == ()
+    tagged = tag(rings([(1, ""), (-1, stream("foo"))]))
+    ops, foreseen = tagged.collectives, tagged.foreseen
+    assert blamed(Failure("refused", 'NOT_FOUND: %p, frontend_attributes={hloverlap_id="1"}'), ops, foreseen) == (1,)
+    assert blamed(Failure("aborted", "Check failed: SimpleAtoi(it->second, &assigned_stream_id)"), ops, foreseen) == (
+        1,
+    )
+    assert blamed(Failure("aborted", "Check failed: something else"), ops, foreseen) == ()
     missing = "No ExecutionStreamId found, source_target_pairs={{0,1},{1,2},{2,3},{3,4},{4,5},{5,6},{6,7},{7,0}}"
-    assert blamed(Failure("refused", missing), ops) == (0,)
+    assert blamed(Failure("refused", missing), ops, foreseen) == (0,)
 
 
 @pytest.mark.parametrize("name", targets.names())
