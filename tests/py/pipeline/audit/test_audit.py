@@ -187,8 +187,8 @@ def test_overlap_leaves_xla_the_streams_that_it_keeps(samples: pathlib.Path) -> 
     first = capabilities().first_stream
     found = overlap(samples / "ring_matmul.mlir", None)
     assert isinstance(found.after.outcome, Program)
-    streams = [launch.stream for launch in found.after.outcome.launches]
-    assert streams == [f"communication_stream[{first}]", f"communication_stream[{first + 1}]"]
+    streams = {launch.ids: launch.stream for launch in found.after.outcome.launches}
+    assert streams == {(0,): f"communication_stream[{first}]", (1,): f"communication_stream[{first + 1}]"}
     assert "HLA103" not in [hint.code for hint in found.after.hints]
 
 
