@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -180,6 +181,32 @@ def test_a_signal_clears_away_and_ends_the_process(name: str, which: signal.Sign
     done = run_with(name, tmp_path, kills=which)
     assert (done.returncode, done.stdout, done.stderr) == (-which, "", "cleared away\n")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("hlo-opt", ["{sample}", "--overlap", "--check", "-o", os.devnull]), ("hlo-calibrate", ["--devices=2"])],
+)
+def test_processes_that_a_command_started_end_with_it(name: str, arguments: list[str], samples: pathlib.Path) -> None:
+    command = [str(pathlib.Path(sys.executable).parent / name)]
+    command += [each.format(sample=samples / "ring_matmul.mlir") for each in arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        deadline = time.monotonic() + 60
+        while not (children := _children(process.pid)) and time.monotonic() < deadline:
+            assert process.poll() is None
+            time.sleep(0.05)
+        time.sleep(0.5)  # until the command knows the process that it has just started
+        process.terminate()
+        process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGTERM
+    assert children
+    assert not [child for child in children if pathlib.Path(f"/proc/{child}").exists()]
+
+
+def _children(pid: int) -> list[int]:
+    """The processes that a process has started and not yet waited for."""
+    tasks = pathlib.Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(child) for task in tasks for child in task.read_text(encoding="utf-8").split()]
 
 
 @each_command
