@@ -45,11 +45,11 @@ def complaints(answer: dict[str, Any], size: int) -> list[str]:
     for word in ("Traceback", "internal error"):
         if word in said:
             found.append(word)
-    if answer["status"] not in (0, 1):
+    if answer["status"] not in (0, 1, 2):
         found.append(f"exit status {answer['status']}")
-    if answer["status"] == 1 and answer["wrote"]:
+    if answer["status"] and answer["wrote"]:
         found.append("it failed and wrote a file")
-    if answer["status"] == 1 and not said.strip():
+    if answer["status"] and not said.strip():
         found.append("it failed without a word")
     if answer["seconds"] > TIME_LIMIT:
         found.append(f"it took {answer['seconds']:.1f} s")
