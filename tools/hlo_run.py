@@ -98,10 +98,10 @@ def _refusal(pipeline: str, topology: str | None) -> str:
         return str(error)
     if pipeline == DEFAULT_PIPELINE:
         return ""
-    import subprocess
+    from hloverlap.pipeline.children import child
 
-    command = [sys.executable, "-P", "-m", "hloverlap.tools.run.refusal", pipeline]
-    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    end, said = child.run("hloverlap.tools.run.refusal", [pipeline])
+    return said.decode().strip() if end.kind == "ok" else f"the process that looks at the pipeline {end}"
 
 
 def _finish(form: str, path: str | None, state: State) -> None:

@@ -29,7 +29,7 @@ Progress = Callable[[int, int], None]
 
 
 class UnavailableError(HloverlapError):
-    """There is no compiler for the target here; the text says what to install."""
+    """There is no compiler for the target here, or it does not run; the text says what to install, or what it said."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,6 +126,8 @@ def audit_all(subjects: Sequence[Subject], setting: Setting) -> list[Audit]:
     for outcome in outcomes:
         if isinstance(outcome, Failure) and outcome.kind == "unavailable":
             raise UnavailableError(outcome.message)
+        if isinstance(outcome, Failure) and outcome.kind == "failed":
+            raise UnavailableError(f"the process that compiles failed: {outcome.message}")
         if isinstance(outcome, Failure) and outcome.kind == "request":
             raise ValueError(f"XLA does not take an option or the target: {outcome.message}")
     return [

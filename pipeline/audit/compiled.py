@@ -17,13 +17,11 @@ from hloverlap.pipeline.xla.isolated_compile import (
     Failure,
     Request,
     compile_module,
-    stop_all,
     workers,
 )
 from hloverlap.pipeline.xla.thunks import parse_thunks, schedule_as_thunks
 
 _MEMORY = re.compile(r"Total bytes(?: used)?: (\d+)")
-_ABOUT_MACHINE = ("unavailable", "timeout", "killed")  # failures that say nothing about the module
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,7 +49,8 @@ def outcomes(
 
     progress: called with (compiled, to compile) at the start and after each compile.
     """
-    names = [_key(request) for request in requests]
+    sources = cache.fingerprint() if use_cache else ""
+    names = [_key(request, sources) for request in requests]
     found: dict[str, Outcome] = {}
     for name in dict.fromkeys(names):
         stored = _load(cache.read(name)) if use_cache else None
@@ -64,12 +63,14 @@ def outcomes(
     def solve(item: tuple[str, Request]) -> tuple[str, Outcome]:
         name, request = item
         outcome = _outcome(request, time_limit)
-        if use_cache and not (isinstance(outcome, Failure) and outcome.kind in _ABOUT_MACHINE):
+        if use_cache and (isinstance(outcome, Program) or outcome.is_xlas):
             cache.write(name, _store(outcome))
         return name, outcome
 
     if missing:
         from concurrent.futures import ThreadPoolExecutor  # an answer from the cache does without
+
+        from hloverlap.pipeline.children import child
 
         with ThreadPoolExecutor(max_workers=workers()) as pool:
             try:
@@ -78,7 +79,7 @@ def outcomes(
                     report(done, len(missing))
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
-                stop_all()
+                child.stop_all()
                 raise
     return [found[name] for name in names]
 
@@ -101,11 +102,9 @@ def _outcome(request: Request, time_limit: float) -> Outcome:
     return dump if isinstance(dump, Failure) else analyze(dump, request.options)
 
 
-def _key(request: Request) -> str:
-    import jaxlib.version
-
+def _key(request: Request, sources: str) -> str:
     described = dataclasses.replace(request, module=b"")
-    return cache.key([request.module, repr(described), jaxlib.version.__version__, cache.fingerprint()])
+    return cache.key([request.module, repr(described), sources])
 
 
 def _store(outcome: Outcome) -> dict[str, Any]:

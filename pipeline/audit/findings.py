@@ -36,7 +36,9 @@ _BESIDE_THE_POINT = re.compile(r", (?:frontend_attributes|metadata|backend_confi
 _VERBS = {
     "aborted": "XLA aborted",
     "refused": "XLA refused the module",
+    "crashed": "XLA crashed",
     "killed": "the compile was killed",
+    "exhausted": "the compile ran out of memory, or of something else",
     "timeout": "the compile was given up",
     "unavailable": "no compiler",
 }

@@ -2,65 +2,65 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import json
 import pathlib
-import socket
-import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hloverlap.pipeline.children.child import Child
+from hloverlap.pipeline.children.ends import End
+
 _POLL = 0.02  # seconds
 
 
-def answers(
+@dataclasses.dataclass(frozen=True)
+class NoAnswer:
+    """A process that ended without an answer, or none that answered in time."""
+
+    end: End
+    stage: str
+    """What it was at."""
+
+    def __str__(self) -> str:
+        return f"{'the processes were' if self.end.kind == 'timeout' else 'a process'} {self.end}"
+
+
+def answer(
     command: Sequence[str], folder: pathlib.Path, environment: Mapping[str, str], processes: int, time_limit: float
-) -> list[dict[str, Any]]:
+) -> dict[str, Any] | NoAnswer:
     """Runs `command` with each process's number after it until all have answered, one says no, or time is over.
 
-    Returns the answers, the telling one first; for a process that ended without one, ``{"ended": how, "stage": …}``.
+    Returns the telling answer: that of a process that says no, if there is one.
     """
     outputs = [folder / f"stdout-{number}" for number in range(processes)]
-    children = []
-    try:
+    with contextlib.ExitStack() as stack:
+        children = []
         for number, output in enumerate(outputs):
-            with output.open("wb") as stdout, (folder / f"stderr-{number}").open("wb") as stderr:
-                children.append(
-                    subprocess.Popen(
-                        [*command, str(number)], env=environment, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr
-                    )
-                )
+            with output.open("wb") as stdout:
+                child = Child([*command, str(number)], environment, stdout=stdout)
+            children.append(stack.enter_context(child))
         deadline = time.monotonic() + time_limit
         while time.monotonic() < deadline:
-            over = [child.poll() is not None for child in children]
-            found = [_answer(output, folder / f"stderr-{n}", over[n]) for n, output in enumerate(outputs)]
-            telling = [answer for answer in found if answer is not None and answer.get("status") != "equal"]
-            if telling or all(found):
-                return telling + [answer for answer in found if answer is not None and answer not in telling]
+            found = [_answer(child, output) for child, output in zip(children, outputs, strict=True)]
+            for each in found:
+                if each is not None and (isinstance(each, NoAnswer) or each["status"] != "equal"):
+                    return each
+            if found[0] is not None and None not in found:
+                return found[0]
             time.sleep(_POLL)
-        return [{"ended": f"there was no end within {time_limit:g} s", "stage": _last_stage(outputs[0]), "late": True}]
-    finally:
-        for child in children:
-            child.kill()
-            child.wait()
+        return NoAnswer(End("timeout", f"no end within {time_limit:g} s"), _last_stage(outputs[0]))
 
 
-def free_port() -> int:
-    """A port that was free a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-def _answer(output: pathlib.Path, stderr: pathlib.Path, over: bool) -> dict[str, Any] | None:
+def _answer(child: Child, output: pathlib.Path) -> dict[str, Any] | NoAnswer | None:
+    """What a process has said, None if it still may."""
+    over = child.is_over()
     for line in _lines(output):
         if "status" in line:
             return line
-    if not over:
-        return None
-    words = stderr.read_text(errors="replace").strip().splitlines() or ["it said nothing"]
-    return {"ended": f"a process ended: {words[-1]}", "stage": _last_stage(output), "late": False}
+    return NoAnswer(child.end(), _last_stage(output)) if over else None
 
 
 def _last_stage(output: pathlib.Path) -> str:

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import pathlib
-import re
 import subprocess
-import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Literal
@@ -19,8 +15,10 @@ from jaxlib.mlir import ir
 
 from hloverlap.passes.mlir.dialects import make_context
 from hloverlap.passes.mlir.modules import device_counts
-from hloverlap.pipeline.equivalence import check_processes as checking_processes
-from hloverlap.pipeline.equivalence import structure
+from hloverlap.pipeline.children import child
+from hloverlap.pipeline.children.ends import End
+from hloverlap.pipeline.children.process_group import free_port
+from hloverlap.pipeline.equivalence import check_processes, structure
 
 Status = Literal["equal", "different", "not-run"]
 Way = Literal["cpu", "interpreter", "processes"]
@@ -86,7 +84,7 @@ def check(
         (folder / "after").write_bytes(after)
         request: dict[str, object] = {"way": way, "seeds": list(seeds), "time_limit": time_limit}
         if way == "processes":
-            request |= {"processes": processes, "coordinator": f"127.0.0.1:{checking_processes.free_port()}"}
+            request |= {"processes": processes, "coordinator": f"127.0.0.1:{free_port()}"}
         (folder / "request.json").write_text(json.dumps(request), encoding="utf-8")
         if way == "processes":
             result = _run_processes(folder, devices, processes, time_limit)
@@ -99,60 +97,36 @@ def check(
 
 
 def _run_child(folder: pathlib.Path, devices: int, time_limit: float, progress: Progress) -> CheckResult:
-    late = threading.Event()
     stages = [_Stage("starting the process that runs the modules", time.monotonic())]
-    with (
-        open(folder / "stderr", "w+b") as stderr,
-        subprocess.Popen(
-            _command(folder),
-            env=_environment(devices),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=stderr,
-        ) as child,
-    ):
-
-        def stop() -> None:
-            late.set()
-            child.kill()
-
-        timer = threading.Timer(time_limit, stop)
-        timer.start()
-        try:
-            assert child.stdout is not None
-            for line in child.stdout:
-                message = json.loads(line)
-                if "status" in message:
-                    return CheckResult(**message)
-                stages.append(_Stage(began=time.monotonic(), **message))
-                progress(message["stage"])
-        finally:
-            timer.cancel()
-            child.kill()  # the answer is in, or will not come
-        status = child.wait()
-        stderr.seek(0)
-        how = _how_it_ended(late.is_set(), status, time_limit, stderr.read().decode(errors="replace"))
-    return _without_answer(stages, how, ran_out=late.is_set() or status == -9)
+    command, environment = _command(folder), _environment(devices)
+    with child.Child(command, environment, time_limit, stdout=subprocess.PIPE) as running:
+        for line in running.lines():
+            message = json.loads(line)
+            if "status" in message:
+                return CheckResult(**message)
+            stages.append(_Stage(began=time.monotonic(), **message))
+            progress(message["stage"])
+        return _without_answer(stages, running.end())
 
 
 def _run_processes(folder: pathlib.Path, devices: int, processes: int, time_limit: float) -> CheckResult:
     if devices % processes:
         return CheckResult("not-run", f"{devices} devices cannot be spread evenly over {processes} processes")
     environment = _environment(devices // processes)
-    answers = checking_processes.answers(_command(folder), folder, environment, processes, time_limit)
-    if "ended" in answers[0]:
-        status: Status = "different" if "rewritten" in answers[0]["stage"] and not answers[0]["late"] else "not-run"
-        return CheckResult(status, f"while {answers[0]['stage']}, {answers[0]['ended']}")
-    return CheckResult(**answers[0])
+    found = check_processes.answer(_command(folder), folder, environment, processes, time_limit)
+    if isinstance(found, check_processes.NoAnswer):
+        blamed = "rewritten" in found.stage and found.end.kind not in _SAYS_NOTHING
+        return CheckResult("different" if blamed else "not-run", f"while {found.stage}, {found}")
+    return CheckResult(**found)
 
 
 def _command(folder: pathlib.Path) -> list[str]:
-    return [sys.executable, "-m", "hloverlap.pipeline.equivalence.check_child", str(folder)]
+    return child.python("hloverlap.pipeline.equivalence.check_child", folder)
 
 
 @dataclasses.dataclass(frozen=True)
 class _Stage:
-    """What the child began, when (seconds), and what it knew by then (see comparing.Done)."""
+    """What the child began, when (seconds), and what it knew by then (see check_child.Done)."""
 
     stage: str
     began: float
@@ -161,10 +135,14 @@ class _Stage:
     suspect: str = ""
 
 
-def _without_answer(stages: Sequence[_Stage], how: str, ran_out: bool) -> CheckResult:
-    """What it means that the child ended without an answer. ran_out: of time or memory."""
+# Ends that may be this machine's doing, and not the module's.
+_SAYS_NOTHING = ("timeout", "killed", "exhausted", "unavailable")
+
+
+def _without_answer(stages: Sequence[_Stage], end: End) -> CheckResult:
+    """Says what it means that the child ended without an answer."""
     last = stages[-1]
-    reason = f"while {last.stage}, {how}"
+    reason = f"while {last.stage}, the process {end}"
     if last.suspect:
         return CheckResult(
             "different", f"{last.suspect} (fusion may be the cause, but {reason})", last.runs, last.finite
@@ -172,27 +150,10 @@ def _without_answer(stages: Sequence[_Stage], how: str, ran_out: bool) -> CheckR
     if "rewritten" in last.stage:
         # In this process the original has just done the same: an abort is the rewrite's doing, and so is a hang.
         original, taken = last.began - stages[-2].began, time.monotonic() - last.began
-        if not ran_out or taken > 10 * original + 10:
+        if end.kind not in _SAYS_NOTHING or taken > 10 * original + 10:
             return CheckResult("different", reason, last.runs, last.finite)
     return CheckResult("equal" if last.runs else "not-run", reason, last.runs, last.finite)
 
 
-def _how_it_ended(late: bool, status: int, time_limit: float, stderr: str) -> str:
-    if late:
-        return f"there was no end within {time_limit:g} s"
-    if status == -9:
-        return "the process was killed, as happens when memory runs out"
-    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    fatal = [line for line in lines if re.match(r"F\d{4} ", line)]  # what XLA says when it aborts
-    words = [*fatal, *lines[-1:], "it said nothing"][0]
-    return f"the process ended with status {status}: {words}"
-
-
 def _environment(devices: int) -> dict[str, str]:
-    """The caller's, without what would change how jax and XLA compile and run."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "XLA_", "TF_"))}
-    return kept | {
-        "JAX_PLATFORMS": "cpu",
-        "JAX_ENABLE_X64": "1",
-        "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}",
-    }
+    return child.environment(devices, {"JAX_ENABLE_X64": "1"})

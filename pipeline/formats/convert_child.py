@@ -2,8 +2,7 @@
 
     python -m hloverlap.pipeline.formats.convert_child CONVERSION [--allow-unregistered-dialect] < INPUT > OUTPUT
 
-Every conversion into a module gives MLIR bytecode. With exit status MALFORMED, INEXPRESSIBLE or OPTIMIZED the output
-says why.
+Every conversion into a module gives MLIR bytecode. With an exit status of ANSWERS the output says why there is none.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from typing import Literal, TypeAlias
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.passmanager import PassManager
@@ -20,11 +20,16 @@ from hloverlap.passes.mlir import diagnostics, mhlo
 from hloverlap.passes.mlir.dialects import make_context
 from hloverlap.passes.mlir.modules import bytecode
 from hloverlap.passes.remark import Remark
+from hloverlap.pipeline.children.limits import limit
 from hloverlap.pipeline.formats import naming
 
-MALFORMED = 3  # exit status: the input is not what it should be
-INEXPRESSIBLE = 4  # exit status: the input is well-formed, but the other side has no words for it
-OPTIMIZED = 5  # exit status: HLO with an instruction that only XLA's optimizations make; the output is its line
+Answer: TypeAlias = Literal["malformed", "inexpressible", "optimized"]
+
+# Exit statuses: the input is not what it should be; it is, but the other side has no words for it; it is HLO with an
+# instruction that only XLA's optimizations make, and the output is the line of that instruction.
+MALFORMED, INEXPRESSIBLE, OPTIMIZED = 3, 4, 5
+ANSWERS: dict[int, Answer] = {MALFORMED: "malformed", INEXPRESSIBLE: "inexpressible", OPTIMIZED: "optimized"}
+
 _MEMORY, _MEMORY_PER_BYTE = 256 << 20, 64  # bytes more than there are at the start; XLA's libraries take 70 MiB
 _SECONDS, _SECONDS_PER_BYTE = 10, 1e-4  # of processor time; starting takes 0.4, and XLA needs up to 5e-6 for a byte
 
@@ -146,29 +151,11 @@ def _bytecode(module: ir.Module) -> bytes:
     return bytecode(module)
 
 
-def _limit(size: int) -> None:
-    """A damaged length must not fill the machine, nor count for ever. Without effect where a system has no limits."""
-    try:
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_DATA, (_data() + _MEMORY + size * _MEMORY_PER_BYTE,) * 2)
-        seconds = int(_SECONDS + size * _SECONDS_PER_BYTE)
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    except (ImportError, ValueError, OSError, StopIteration):
-        pass
-
-
-def _data() -> int:
-    """Bytes of this process that count as data. Raises OSError where a system does not say."""
-    with open("/proc/self/status", encoding="ascii") as status:
-        return next(1024 * int(line.split()[1]) for line in status if line.startswith("VmData:"))
-
-
 def main(conversion: str, allow_unregistered: bool) -> int:
     """Converts stdin; returns the exit status."""
     data = sys.stdin.buffer.read()
-    _limit(len(data))
+    # A damaged length must not fill the machine, nor count for ever.
+    limit(_MEMORY + _MEMORY_PER_BYTE * len(data), int(_SECONDS + _SECONDS_PER_BYTE * len(data)))
     # What libraries print must not get into the result.
     with os.fdopen(os.dup(1), "wb") as out:
         os.dup2(2, 1)

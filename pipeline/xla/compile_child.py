@@ -2,8 +2,8 @@
 
     python -m hloverlap.pipeline.xla.compile_child FOLDER
 
-FOLDER holds ``request.json`` and ``module.mlirbc``; the dumps of XLA go to FOLDER/dump, and an error that XLA
-reports goes to FOLDER/error.txt (exit status 3).
+FOLDER holds ``request.json`` and ``module.mlirbc``; the dumps of XLA go to FOLDER/dump. An error that XLA reports goes
+to FOLDER/error.txt, with exit status REFUSED; jax's word that it has no such compiler too, with MISSING.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ import json
 import pathlib
 import sys
 
-REFUSED = 3  # exit status: XLA declined with an error message
+REFUSED, MISSING = 3, 4  # exit statuses
 
 
 def main(folder: pathlib.Path) -> int:
     """Compiles what the request in `folder` asks for; returns the exit status."""
     request = json.loads((folder / "request.json").read_text(encoding="utf-8"))
+    import jax
+
     from hloverlap.passes.machine import xla_options
     from hloverlap.pipeline import jax_internals
 
@@ -30,9 +32,9 @@ def main(folder: pathlib.Path) -> int:
         else:
             gpu = {name: request[name] for name in ("target_config", "topology")}
             jax_internals.compile_for_gpu(module, options=options, **layout, **gpu)
-    except (RuntimeError, ValueError) as error:  # XLA's and MLIR's errors: they are this process's answer
+    except (jax.errors.JaxRuntimeError, NotImplementedError) as error:  # other exceptions are no words of XLA's
         (folder / "error.txt").write_text(f"{error}" or type(error).__name__, encoding="utf-8")
-        return REFUSED
+        return REFUSED if isinstance(error, jax.errors.JaxRuntimeError) else MISSING
     return 0
 
 

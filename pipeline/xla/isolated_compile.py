@@ -7,21 +7,16 @@ import json
 import os
 import pathlib
 import re
-import signal
-import sys
-from typing import TYPE_CHECKING
+from typing import Literal, TypeAlias
 
-from hloverlap.pipeline.xla.compile_child import REFUSED
-
-if TYPE_CHECKING:
-    import subprocess
+from hloverlap.pipeline.children import ends
+from hloverlap.pipeline.xla.compile_child import MISSING, REFUSED
 
 TIME_LIMIT = 300.0  # seconds for one compile; the corpus takes 2 to 20
 GPU_EXTRA = "install the gpu extra: pip install 'hloverlap[gpu]' (jax[cuda13-local] and nvidia-cuda-nvcc)"
 
+_NO_PTXAS = re.compile(r"No PTX compilation provider|Failed to launch ptxas|Couldn't (?:get|parse) ptxas")
 _IS_REQUEST = re.compile(r"No such compile option|[Oo]ption.*is not a valid|[Ff]ailed to parse|[Cc]ould not parse")
-
-_running: set[subprocess.Popen[bytes]] = set()
 
 Option = tuple[str, int | bool | str]
 
@@ -59,18 +54,27 @@ class Dump:
     memory: str
 
 
+FailureKind: TypeAlias = ends.Kind | Literal["request"]
+
+
 @dataclasses.dataclass(frozen=True)
 class Failure:
-    """No program came out.
+    """No program came out."""
 
-    kind: ``aborted`` (a CHECK or a crash ended the process), ``refused`` (XLA returned an error), ``killed`` (from
-    outside, as the kernel does when memory runs out), ``timeout``, ``unavailable`` (no compiler to ask) or ``request``
-    (an option or a target that XLA does not take).
-    message: XLA's words, one line.
-    """
-
-    kind: str
+    kind: FailureKind
+    """How the compile ended (see children.ends): of these, only what XLA said is about the module. ``refused`` is an
+    error that XLA returned, ``unavailable`` means no compiler to ask, and ``request`` an option or a target that XLA
+    does not take."""
     message: str
+    """XLA's words, one line."""
+
+    @property
+    def is_xlas(self) -> bool:
+        """Whether XLA gave this answer, and will give it again."""
+        return self.kind in ends.SPOKEN
+
+
+_NO_LIBDEVICE = Failure("unavailable", f"XLA:GPU has no CUDA compiler files to work with; {GPU_EXTRA}")
 
 
 def compile_module(request: Request, time_limit: float = TIME_LIMIT) -> Dump | Failure:
@@ -83,14 +87,12 @@ def compile_module(request: Request, time_limit: float = TIME_LIMIT) -> Dump | F
         described = {key: value for key, value in dataclasses.asdict(request).items() if key != "module"}
         described["options"] = dict(request.options)
         (folder / "request.json").write_text(json.dumps(described), encoding="utf-8")
-        status, stderr = _run_child(folder, time_limit, request)
-        if status is None:
-            return Failure("timeout", f"no answer within {time_limit:g} s")
-        if status == REFUSED:
-            return _refusal((folder / "error.txt").read_text(encoding="utf-8"))
-        if status != 0:
-            return _crash(status, stderr)
-        return _read_dump(folder / "dump")
+        end = _run_child(folder, time_limit, request)
+        if end.kind == "ok":
+            return _read_dump(folder / "dump")
+        if end.status in (REFUSED, MISSING):
+            return _refusal((folder / "error.txt").read_text(encoding="utf-8"), end.status)
+        return _failure(end)
 
 
 def workers() -> int:
@@ -98,75 +100,35 @@ def workers() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _run_child(folder: pathlib.Path, time_limit: float, request: Request) -> tuple[int | None, str]:
-    """The child's exit status (None after the time limit) and what it wrote on stderr."""
-    import subprocess
+def _run_child(folder: pathlib.Path, time_limit: float, request: Request) -> ends.End:
+    from hloverlap.pipeline.children import child  # an answer from the cache does without
 
-    environment = {key: value for key, value in os.environ.items() if key != "XLA_FLAGS" and not key.startswith("JAX_")}
-    environment["JAX_PLATFORMS"] = "cpu"  # else the CUDA plugin looks for a GPU and complains at length
-    if request.backend == "cpu":
-        environment["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={request.replicas * request.partitions}"
-    with (folder / "stderr").open("w+", encoding="utf-8", errors="replace") as stderr:
-        child = subprocess.Popen(
-            [sys.executable, "-m", "hloverlap.pipeline.xla.compile_child", str(folder)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=stderr,
-            env=environment,
-            start_new_session=True,  # so that ptxas and its like end with it
-        )
-        _running.add(child)
-        try:
-            status: int | None = child.wait(time_limit)
-        except subprocess.TimeoutExpired:
-            status = None
-        finally:
-            _kill(child)
-            _running.discard(child)
-        stderr.seek(0)
-        return status, stderr.read()
+    devices = request.replicas * request.partitions if request.backend == "cpu" else 0
+    command = child.python("hloverlap.pipeline.xla.compile_child", folder)
+    with child.Child(command, child.environment(devices), time_limit) as compiling:
+        return compiling.end()
 
 
-def stop_all() -> None:
-    """Ends every compile of this process, for when the user has had enough; each comes back as ``killed``."""
-    for child in list(_running):
-        _kill(child)
-
-
-def _kill(child: subprocess.Popen[bytes]) -> None:
-    if child.poll() is None:
-        os.killpg(child.pid, signal.SIGKILL)
-        child.wait()
-
-
-def _refusal(text: str) -> Failure:
-    if "No PTX compilation provider" in text:
+def _refusal(text: str, status: int) -> Failure:
+    if _NO_PTXAS.search(text):
         return Failure("unavailable", f"XLA:GPU has no ptxas to compile with; {GPU_EXTRA}")
-    if "topology not implemented for" in text:
+    if "libdevice not found" in text:
+        return _NO_LIBDEVICE
+    if status == MISSING or "topology not implemented for" in text:
         return Failure("unavailable", f"no XLA:GPU compiler for this jax; {GPU_EXTRA}")
     if "No visible GPU devices" in text:
         return Failure("unavailable", "no GPU is visible here; name a target, such as h200")
     line = " ".join(text.split())
+    if ends.is_exhaustion(line):
+        return Failure("exhausted", line)
     return Failure("request" if _IS_REQUEST.search(line) else "refused", line)
 
 
-def _crash(status: int, stderr: str) -> Failure:
-    """A process that ended without an answer: the text of the check that failed, or the signal, or its last line."""
-    if "Can't find libdevice" in stderr:
-        return Failure("unavailable", f"XLA:GPU has no CUDA compiler files to work with; {GPU_EXTRA}")
-    check = re.search(r"^F\d{4} [^\]]*\] (.*)$", stderr, re.MULTILINE)
-    if check:
-        return Failure("aborted", check[1].strip())
-    if status < 0:
-        name = signal.Signals(-status).name
-        if status == -signal.SIGKILL:
-            return Failure("killed", f"{name}, as when memory runs out")
-        return Failure("killed" if status == -signal.SIGTERM else "aborted", f"{name}, without a word")
-    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    last = lines[-1] if lines else f"exit status {status}"
-    if "No module named 'jax" in last:
-        return Failure("unavailable", f"{last}; {GPU_EXTRA}")
-    return Failure("aborted", last)
+def _failure(end: ends.End) -> Failure:
+    if "Can't find libdevice" in end.stderr:
+        return _NO_LIBDEVICE
+    hint = f"; {GPU_EXTRA}" if end.kind == "unavailable" and "No module named 'jax" in end.message else ""
+    return Failure(end.kind, end.message + hint)
 
 
 def _read_dump(folder: pathlib.Path) -> Dump | Failure:

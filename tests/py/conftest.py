@@ -1,12 +1,18 @@
-"""Eight virtual CPU devices for tests that run jax in process, set before any of them imports jax."""
+"""Eight virtual CPU devices for tests that run jax in process, set before any of them imports jax; and Ctrl-C works."""
 
 import os
 import pathlib
+import signal
 
 os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=8".strip()
 
 import pytest
+
+# A shell starts background jobs with SIGINT ignored, and whatever they start inherits that: then a program that a test
+# interrupts would go on.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

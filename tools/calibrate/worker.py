@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from hloverlap.tools.bench.processes import process_group
+from hloverlap.pipeline.children import process_group
 
 _SMALL, _LARGE = 256, 4 << 20  # bytes a device
 _COPIED = 32 << 10  # of each of the arrays that are packed, about where packing stops to pay

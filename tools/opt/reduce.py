@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import shlex
-import subprocess
 import sys
 import tempfile
 
 from hloverlap.passes.errors import PipelineError
+from hloverlap.pipeline.children.child import Child
 from hloverlap.pipeline.execution.reduction import Reducer, count_ops
 from hloverlap.pipeline.formats.format import Source
 from hloverlap.tools.main import UsageError
@@ -43,13 +43,8 @@ def _status(command: str, path: str) -> int:
     """The command's exit status; one that does not end has none of interest."""
     quoted = shlex.quote(path)
     line = command.replace("{}", quoted) if "{}" in command else f"{command} {quoted}"
-    try:
-        done = subprocess.run(
-            line, shell=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            timeout=TIME_LIMIT, check=False,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return -1
-    except OSError as error:
-        raise PipelineError(f"--reduce: '{command}' cannot be run: {error.strerror or error}") from None
-    return done.returncode
+    with Child(["/bin/sh", "-c", line], time_limit=TIME_LIMIT) as running:
+        end = running.end()
+    if end.kind == "unavailable":
+        raise PipelineError(f"--reduce: '{command}' cannot be run: {end.message}")
+    return end.status

@@ -17,7 +17,6 @@ import resource
 import subprocess
 import sys
 import threading
-import types
 from typing import Any
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -107,26 +106,27 @@ def _fork_conversions(folder: pathlib.Path) -> None:
     """Puts a fork where converting starts a process."""
     from jaxlib import _hlo, _jax  # type: ignore[attr-defined]  # noqa: F401  loaded once, for all forks
 
-    from hloverlap.pipeline.formats import conversion, convert_child
+    from hloverlap.pipeline.children import child, ends
+    from hloverlap.pipeline.formats import convert_child
 
-    def run(command: list[str], input: bytes, **others: Any) -> subprocess.CompletedProcess[bytes]:
+    def run(module: str, arguments: list[str], data: bytes, time_limit: float) -> tuple[ends.End, bytes]:
         paths = [folder / name for name in ("conversion-in", "conversion-out", "conversion-err")]
-        paths[0].write_bytes(input)
-        child = os.fork()
-        if not child:
+        paths[0].write_bytes(data)
+        forked = os.fork()
+        if not forked:
             status = 1
             try:
                 for number, path in enumerate(paths):
                     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC if number else os.O_RDONLY
                     os.dup2(os.open(path, flags), number)
                 sys.stdin = open(0, encoding="utf-8")  # noqa: SIM115  the other one is read up to some place
-                status = convert_child.main(command[4], "--allow-unregistered-dialect" in command)
+                status = convert_child.main(arguments[0], "--allow-unregistered-dialect" in arguments)
             finally:
                 os._exit(status)
-        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        return subprocess.CompletedProcess(command, status, paths[1].read_bytes(), paths[2].read_bytes())
+        status = os.waitstatus_to_exitcode(os.waitpid(forked, 0)[1])
+        return ends.read(status, paths[2].read_bytes().decode(errors="replace")), paths[1].read_bytes()
 
-    conversion.subprocess = types.SimpleNamespace(run=run, TimeoutExpired=subprocess.TimeoutExpired)  # type: ignore[assignment]
+    child.run = run  # type: ignore[assignment]
 
 
 def _processor_time() -> float:

@@ -13,9 +13,9 @@ from jax.sharding import Mesh, NamedSharding, Sharding, SingleDeviceSharding
 from jax.sharding import PartitionSpec as P
 
 from hloverlap.pipeline import device_put
+from hloverlap.pipeline.children import process_group
 from hloverlap.pipeline.transfers import transfer
 from hloverlap.pipeline.transfers.routes import TransferSpec
-from hloverlap.tools.bench.processes import process_group
 
 DTYPES = (
     np.float32,

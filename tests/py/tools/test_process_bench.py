@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from hloverlap.passes.analysis import cost
+from hloverlap.pipeline.children.process_group import LaunchError, launch
 from hloverlap.tools import hlo_calibrate
 from hloverlap.tools.bench.processes import arrays, command, report
 from hloverlap.tools.bench.processes.cases import KIB, MOST_BYTES, Case, Program, cases
-from hloverlap.tools.bench.processes.process_group import LaunchError, launch
 from hloverlap.tools.bench.processes.report import Measured
 from hloverlap.tools.bench.processes.worker import VARIANTS
 from hloverlap.tools.calibrate import worker
@@ -113,7 +113,7 @@ class TestProcesses:
     def test_process_that_fails_ends_all_at_once(self, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "fails_in_one.py").write_text(
             "import time\n"
-            "from hloverlap.tools.bench.processes.process_group import join\n"
+            "from hloverlap.pipeline.children.process_group import join\n"
             "join()\n"
             "import jax\n"
             "if jax.process_index() == 1: raise ValueError('no luck')\n"
@@ -122,7 +122,7 @@ class TestProcesses:
         )
         monkeypatch.setenv("PYTHONPATH", str(tmp_path))
         started = time.monotonic()
-        with pytest.raises(LaunchError, match="process 1 ended with status 1: ValueError: no luck"):
+        with pytest.raises(LaunchError, match="process 1 failed: ValueError: no luck"):
             launch("fails_in_one", None, processes=2, devices=1, seconds=300)
         assert time.monotonic() - started < 100
 

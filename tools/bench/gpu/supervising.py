@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import pathlib
-import re
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from hloverlap.pipeline.children.child import Child, python
 from hloverlap.tools.bench.gpu.journal import Order, Reader
 from hloverlap.tools.bench.gpu.variants import PLAIN, kin
 
-WORKER = (sys.executable, "-m", "hloverlap.tools.bench.gpu.worker")
+WORKER = "hloverlap.tools.bench.gpu.worker"
 
 # Seconds without a word after which the process hangs, by what it was at.
 _PATIENCE = {"run": 60.0, "time": 45.0, "profile": 60.0}
@@ -42,7 +38,9 @@ class Outcome:
 class Supervisor:
     """Carries out one order in `folder`. changed: called with the outcome so far whenever a case ended.
 
-    command: the measuring process, to which the folder is added. patience: factor on the time it may be silent.
+    command: the measuring process, to which the folder is added; WORKER by default. It keeps the
+    caller's own settings of jax and XLA, which are part of what is measured.
+    patience: factor on the time it may be silent.
     """
 
     def __init__(
@@ -50,13 +48,13 @@ class Supervisor:
         order: Order,
         folder: pathlib.Path,
         changed: Callable[[Outcome], None],
-        command: Sequence[str] = WORKER,
+        command: Sequence[str] = (),
         patience: float = 1.0,
     ) -> None:
         self._order = order
         self._folder = folder
         self._changed = changed
-        self._command = command
+        self._command = command or python(WORKER)
         self._patience = patience
         self._done: dict[str, None] = {}
         self._careful: dict[str, None] = {}
@@ -90,31 +88,17 @@ class Supervisor:
         faults = {case: dict(of_case) for case, of_case in self.outcome.faults.items()}
         order = dataclasses.replace(self._order, done=tuple(self._done), careful=tuple(self._careful), faults=faults)
         order.write(self._folder / "order.json")
-        with (self._folder / "stderr").open("w+b") as stderr:
-            child = subprocess.Popen(
-                [*self._command, str(self._folder)],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=stderr,
-                start_new_session=True,  # so that what it starts ends with it
-            )
-            why = ""
-            try:
-                why = self._wait(child, reader)
-            finally:
-                if child.poll() is None:
-                    os.killpg(child.pid, signal.SIGKILL)
-                    child.wait()
+        with Child([*self._command, str(self._folder)]) as child:
+            why = self._wait(child, reader)
+            if why:
+                child.kill()
             self._take(reader)
-            if why or self._finished:
-                return why
-            stderr.seek(0)
-            return self._told_fault or _crash(child.returncode, stderr.read().decode(errors="replace"))
+            return why if why or self._finished else self._told_fault or str(child.end())
 
-    def _wait(self, child: subprocess.Popen[bytes], reader: Reader) -> str:
+    def _wait(self, child: Child, reader: Reader) -> str:
         self._told_fault = ""
         heard = time.time()
-        while child.poll() is None:
+        while not child.is_over():
             if self._take(reader):
                 heard = time.time()
             patience = self._patience * _PATIENCE.get(self._at["phase"], _PATIENCE_ELSE)
@@ -175,13 +159,3 @@ class Supervisor:
     def _give_up(self, case: str, message: str) -> None:
         self._done[case] = None
         self.outcome.skipped[case] = message
-
-
-def _crash(status: int, stderr: str) -> str:
-    """The text of the check that failed, or the last line of a traceback."""
-    checks = re.findall(r"^F\d{4} [^\]]*\] (.*)$", stderr, re.MULTILINE)
-    if checks:
-        return f"aborted: {checks[0][:300]}"
-    lines = [line for line in stderr.splitlines() if line.strip()]
-    how = f"ended by signal {-status}" if status < 0 else f"exit status {status}"
-    return f"{how}: {lines[-1].strip()[:300]}" if lines else how

@@ -16,8 +16,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from hloverlap.tools.bench.processes import process_group
-from hloverlap.tools.bench.processes.process_group import LaunchError, elapsed, launch
+from hloverlap.pipeline.children import process_group
+from hloverlap.pipeline.children.process_group import LaunchError, elapsed, launch
 
 _MODULE = "hloverlap.tools.bench.processes.arrays"
 _ARRAYS, _ELEMENTS, _GROUPS = 64, 256, 4  # float32: 1 KiB a device

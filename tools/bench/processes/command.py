@@ -19,9 +19,9 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from hloverlap.pipeline.children.process_group import LaunchError, launch
 from hloverlap.tools.bench.processes import report
 from hloverlap.tools.bench.processes.cases import MOST_BYTES, cases
-from hloverlap.tools.bench.processes.process_group import LaunchError, launch
 from hloverlap.tools.bench.processes.report import Measured
 
 _WORKER = "hloverlap.tools.bench.processes.worker"

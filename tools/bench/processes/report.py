@@ -7,8 +7,8 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hloverlap.pipeline.children.process_group import elapsed
 from hloverlap.tools.bench.processes.cases import KIB, MIB, Case
-from hloverlap.tools.bench.processes.process_group import elapsed
 from hloverlap.tools.bench.processes.worker import APART, VARIANTS
 from hloverlap.tools.tables import Table, layout
 

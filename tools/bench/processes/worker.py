@@ -13,7 +13,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from hloverlap import pipeline
 from hloverlap.passes.mlir.modules import bytecode
-from hloverlap.tools.bench.processes import process_group
+from hloverlap.pipeline.children import process_group
 from hloverlap.tools.bench.processes.cases import Case, Program
 
 APART = "apart"

@@ -136,7 +136,7 @@ def test_asking_again_compiles_nothing(rings: Rings, monkeypatch: pytest.MonkeyP
 
 def test_a_compile_that_takes_too_long_is_given_up(rings: Rings) -> None:
     found = audit.audit(Subject(rings([(1, "")]), "ring"), Setting(targets.load("h200"), time_limit=0.05))
-    assert found.findings[0].message == "the compile was given up: no answer within 0.05 s"
+    assert found.findings[0].message == "the compile was given up: no end within 0.05 s"
 
 
 def test_an_option_that_xla_does_not_know_is_the_users_mistake(rings: Rings) -> None:

@@ -13,7 +13,7 @@ from jax.sharding import Mesh, NamedSharding, SingleDeviceSharding
 from jax.sharding import PartitionSpec as P
 
 from hloverlap.pipeline import device_put
-from hloverlap.tools.bench.processes.process_group import launch
+from hloverlap.pipeline.children.process_group import launch
 
 TESTS = pathlib.Path(__file__).resolve().parents[2]
 # How often the case is run that jax.device_put gets wrong most of the time; set it to 50 to be sure.

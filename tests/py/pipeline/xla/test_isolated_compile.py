@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from hloverlap.pipeline.xla import isolated_compile
+from hloverlap.pipeline.children import child as children
 from hloverlap.pipeline.xla.isolated_compile import Dump, Failure, Request, compile_module
 
 REQUEST = Request(b"module {}", "cpu", "", "1x1x1", 1, 1, False)
@@ -19,7 +19,7 @@ REQUEST = Request(b"module {}", "cpu", "", "1x1x1", 1, 1, False)
 def child(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
     """A script that stands in for the child process; it gets the folder as its last argument."""
     script = tmp_path / "python"
-    monkeypatch.setattr(isolated_compile.sys, "executable", str(script))
+    monkeypatch.setattr(children.sys, "executable", str(script))
     return script
 
 
@@ -46,7 +46,7 @@ def test_a_failed_check_is_an_abort_with_its_text(child: pathlib.Path) -> None:
     ("signal", "failure"),
     [
         ("SIGKILL", Failure("killed", "SIGKILL, as when memory runs out")),
-        ("SIGSEGV", Failure("aborted", "SIGSEGV, without a word")),
+        ("SIGSEGV", Failure("crashed", "SIGSEGV, without a word")),
     ],
 )
 def test_a_signal_is_named(child: pathlib.Path, signal: str, failure: Failure) -> None:
@@ -64,7 +64,7 @@ def test_a_hang_ends_with_the_time_limit_and_takes_its_children_along(
             os._exit(0)
         time.sleep(60)
     """
-    assert outcome(child, body, 1.0) == Failure("timeout", "no answer within 1 s")
+    assert outcome(child, body, 1.0) == Failure("timeout", "no end within 1 s")
     outcome(child, "time.sleep(2)")
     assert not note.exists()
 
@@ -86,6 +86,9 @@ def test_an_error_of_xla_is_one_line(child: pathlib.Path) -> None:
         ("No PTX compilation provider is available.", "unavailable"),
         ("topology not implemented for cuda", "unavailable"),
         ("FAILED_PRECONDITION: No visible GPU devices.", "unavailable"),
+        ("INTERNAL: libdevice not found at ./libdevice.10.bc", "unavailable"),
+        ("INTERNAL: Failed to launch ptxas", "unavailable"),
+        ("RESOURCE_EXHAUSTED: /tmp/dump/x.txt; No space left on device", "exhausted"),
     ],
 )
 def test_what_is_missing_is_told_from_what_is_wrong(child: pathlib.Path, text: str, kind: str) -> None:
@@ -97,7 +100,7 @@ def test_what_is_missing_is_told_from_what_is_wrong(child: pathlib.Path, text: s
 
 
 def test_a_bug_of_ours_in_the_child_is_not_hidden(child: pathlib.Path) -> None:
-    assert outcome(child, "nonsense") == Failure("aborted", "NameError: name 'nonsense' is not defined")
+    assert outcome(child, "nonsense") == Failure("failed", "NameError: name 'nonsense' is not defined")
 
 
 def test_what_xla_dumped_comes_home(child: pathlib.Path) -> None:
@@ -126,8 +129,8 @@ def test_the_users_xla_flags_do_not_count(child: pathlib.Path, monkeypatch: pyte
 def test_compiles_end_when_the_user_has_had_enough(child: pathlib.Path) -> None:
     with ThreadPoolExecutor(1) as pool:
         compiling = pool.submit(outcome, child, 'print("started", file=sys.stderr, flush=True)\ntime.sleep(60)')
-        while not isolated_compile._running:
+        while not children._running:
             time.sleep(0.01)
-        isolated_compile.stop_all()
+        children.stop_all()
         assert compiling.result(10) == Failure("killed", "SIGKILL, as when memory runs out")
-    assert not isolated_compile._running
+    assert not children._running

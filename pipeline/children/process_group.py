@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pathlib
 import socket
-import subprocess
 import sys
 import tempfile
 import time
@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from hloverlap.passes.errors import HloverlapError
+from hloverlap.pipeline.children import child
+from hloverlap.pipeline.children.child import Child
 
 _WAIT = 0.05  # seconds between two looks at the processes
 _SELF = "HLOVERLAP_PROCESS"  # which process this is, for `join`
@@ -26,23 +28,20 @@ class LaunchError(HloverlapError):
 def launch(
     module: str, order: Any, processes: int, devices: int, seconds: float, sockets: bool = False
 ) -> list[list[Any]]:
-    """Runs ``python -m module`` in so many processes with so many CPU devices each, and waits for their end.
+    """Runs `module` as a program in so many processes with so many CPU devices each, and waits for their end.
 
     order: anything that JSON can say, for `join` to return. sockets: open those through which ``jax.device_put`` sends.
     Returns what each process said by `say`. Raises LaunchError, after it has ended all of them.
     """
     with tempfile.TemporaryDirectory(prefix="hloverlap-processes-") as name:
         folder = pathlib.Path(name)
-        common = {"order": order, "processes": processes, "devices": devices, "port": _free_port(), "sockets": sockets}
-        running: list[subprocess.Popen[bytes]] = []
-        try:
-            for number in range(processes):
-                running.append(_start(module, {**common, "process": number}, folder))
-            _wait(running, folder, time.monotonic() + seconds, seconds)
-        finally:
-            for process in running:
-                process.kill()
-                process.wait()
+        common = {"order": order, "processes": processes, "devices": devices, "port": free_port(), "sockets": sockets}
+        with contextlib.ExitStack() as stack:
+            running = [
+                stack.enter_context(_start(module, {**common, "process": number}, folder))
+                for number in range(processes)
+            ]
+            _wait(running, time.monotonic() + seconds, seconds)
         return [
             [json.loads(line) for line in (folder / f"{number}.said").read_text(encoding="utf-8").splitlines()]
             for number in range(processes)
@@ -64,7 +63,7 @@ def join() -> Any:
     jax.config.update("jax_cpu_collectives_implementation", "gloo")
     jax.config.update("jax_num_cpu_devices", given["devices"])
     if given["sockets"]:
-        jax.config.update("jax_cross_host_transfer_socket_address", f"127.0.0.1:{_free_port()}")
+        jax.config.update("jax_cross_host_transfer_socket_address", f"127.0.0.1:{free_port()}")
         jax.config.update("jax_cross_host_transport_addresses", "127.0.0.1:0,127.0.0.1:0")
     jax.distributed.initialize(f"127.0.0.1:{given['port']}", given["processes"], given["process"])
     return given["order"]
@@ -104,42 +103,31 @@ def elapsed(spans: Sequence[tuple[float, float]]) -> float:
     return max(end for _, end in spans) - max(start for start, _ in spans)
 
 
-def _start(module: str, given: dict[str, Any], folder: pathlib.Path) -> subprocess.Popen[bytes]:
+def _start(module: str, given: dict[str, Any], folder: pathlib.Path) -> Child:
     said = folder / f"{given['process']}.said"
     said.touch()
-    environment = {**os.environ, _SELF: json.dumps({**given, "said": str(said)}), "JAX_PLATFORMS": "cpu"}
-    flags = environment.get("XLA_FLAGS", "").split()  # their number of devices is another one
-    environment["XLA_FLAGS"] = " ".join(flag for flag in flags if "host_platform_device_count" not in flag)
-    with (folder / f"{given['process']}.err").open("wb") as err:
-        command = [sys.executable, "-m", module]
-        return subprocess.Popen(
-            command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=err
-        )
+    task = json.dumps({**given, "said": str(said)})
+    return Child(child.python(module), child.environment(given={_SELF: task}))
 
 
-def _wait(running: list[subprocess.Popen[bytes]], folder: pathlib.Path, deadline: float, seconds: float) -> None:
+def _wait(running: Sequence[Child], deadline: float, seconds: float) -> None:
     while True:
-        states = [process.poll() for process in running]
+        over = [process.is_over() for process in running]
         # One that failed leaves the others waiting for it; how it ended says more than how they do.
-        for number, state in enumerate(states):
-            if state:
-                raise LaunchError(f"process {number} ended with status {state}: {_last(folder, number)}")
-        if None not in states:
+        for number, process in enumerate(running):
+            if over[number] and (end := process.end()).kind != "ok":
+                raise LaunchError(f"process {number} {end}")
+        if all(over):
             return
         if time.monotonic() > deadline:
-            late = [str(number) for number, state in enumerate(states) if state is None]
+            late = [str(number) for number, is_over in enumerate(over) if not is_over]
             raise LaunchError(f"process {' and '.join(late)} did not end within {seconds:g} s")
         time.sleep(_WAIT)
 
 
-def _last(folder: pathlib.Path, number: int) -> str:
-    lines = (folder / f"{number}.err").read_text(encoding="utf-8", errors="replace").split("\n")
-    said = [line.strip() for line in lines if line.strip()]
-    errors = [line for line in said if "Error" in line]
-    return (errors or said or ["it said nothing"])[-1][:500]
-
-
-def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+def free_port() -> int:
+    """Finds a port that was free a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
