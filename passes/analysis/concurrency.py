@@ -16,7 +16,7 @@ from jaxlib.mlir import ir
 
 from hloverlap.passes.analysis import combiner
 from hloverlap.passes.analysis.collectives import PERMUTE, Collective, is_group_call
-from hloverlap.passes.analysis.dataflow import Dataflow, Instance, Place
+from hloverlap.passes.analysis.dataflow import Dataflow, Instance, ProgramPoint
 from hloverlap.passes.analysis.xla_streams import DEFAULT_STREAM, chosen_stream, is_domain
 from hloverlap.passes.machine.capabilities import Capabilities
 from hloverlap.passes.mlir.symbols import Symbols
@@ -148,7 +148,7 @@ class _Placer:
             joined = self._joined[a, b] = tuple(map(max, a, b))
         return joined
 
-    def _transfer(self, op: ir.Operation, clock: Clock, place: Place) -> Clock:
+    def _transfer(self, op: ir.Operation, clock: Clock, place: ProgramPoint) -> Clock:
         fact = self._facts.get(op)
         if fact is None and not is_group_call(op):
             return clock
@@ -162,7 +162,7 @@ class _Placer:
         self._find_rivals(member, unit, clock)
         return (*clock[: unit.lane], member.position, *clock[unit.lane + 1 :])
 
-    def _unit(self, fact: Collective | None, clock: Clock, place: Place) -> Unit:
+    def _unit(self, fact: Collective | None, clock: Clock, place: ProgramPoint) -> Unit:
         """The open unit that XLA would join this one to, else a new one in the best lane."""
         if fact is None:
             unit = Unit(DEFAULT_LANE, None, group=True, crowds=self._passed(DEFAULT_LANE, clock))

@@ -38,14 +38,17 @@ class Instance:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Place:
-    """Where a collective is met: in which instance, and in which step (0 outside loops and conditionals)."""
+class ProgramPoint:
+    """Where a collective is run."""
 
     instance: Instance
+    """The path to the function that holds it."""
+
     step: int
+    """The number of the loop or conditional that holds it; 0 outside of all."""
 
 
-Transfer = Callable[[ir.Operation, "Fact", Place], "Fact"]
+Transfer = Callable[[ir.Operation, "Fact", ProgramPoint], "Fact"]
 
 
 class Dataflow(Generic[Fact]):
@@ -101,11 +104,11 @@ class Dataflow(Generic[Fact]):
         block = self._symbols.functions[instance.function].regions[0].blocks[0]
         facts = dict(zip(block.arguments, arguments, strict=True))
         self._stack.append(instance.function)
-        results = self._block(block, facts, base, Place(instance, step))
+        results = self._block(block, facts, base, ProgramPoint(instance, step))
         self._stack.pop()
         return results
 
-    def _block(self, block: ir.Block, facts: dict[ir.Value, Fact], base: Fact, place: Place) -> list[Fact]:
+    def _block(self, block: ir.Block, facts: dict[ir.Value, Fact], base: Fact, point: ProgramPoint) -> list[Fact]:
         join = self._join
         for view in block.operations:
             op = view.operation
@@ -117,7 +120,7 @@ class Dataflow(Generic[Fact]):
             for operand in op.operands:
                 fact = join(fact, facts[operand])
             if name in KINDS or is_group_call(op):
-                fact = self._transfer(op, fact, place)
+                fact = self._transfer(op, fact, point)
                 self._everything = join(self._everything, fact)
                 self._inside = join(self._inside, fact)
             elif name in INLINED_REGIONS:
@@ -125,38 +128,38 @@ class Dataflow(Generic[Fact]):
                 facts.update(
                     (argument, facts[value]) for argument, value in zip(inner.arguments, op.operands, strict=True)
                 )
-                facts.update(zip(op.results, self._block(inner, facts, base, place), strict=True))
+                facts.update(zip(op.results, self._block(inner, facts, base, point), strict=True))
                 continue
             elif (callee := self._symbols.callee(op)) is not None:
-                called = self._call(op, callee, [facts[operand] for operand in op.operands], fact, base, place)
+                called = self._call(op, callee, [facts[operand] for operand in op.operands], fact, base, point)
                 facts.update(zip(op.results, called, strict=True))
                 continue
             elif len(op.regions):
                 for value in self._free.of(op):
                     fact = join(fact, facts[value])
                 if name in STEPS:
-                    fact = self._step(op, facts, fact, place)
+                    fact = self._step(op, facts, fact, point)
             for result in op.results:
                 facts[result] = fact
         return []
 
-    def _step(self, op: ir.Operation, facts: dict[ir.Value, Fact], fact: Fact, place: Place) -> Fact:
+    def _step(self, op: ir.Operation, facts: dict[ir.Value, Fact], fact: Fact, point: ProgramPoint) -> Fact:
         outer, self._inside = self._inside, self._bottom
         self._steps += 1
-        inner_place = Place(place.instance, self._steps)
+        point_inside = ProgramPoint(point.instance, self._steps)
         for region in op.regions:
             for block in region.blocks:
                 # A loop's condition and body, and the branches of a conditional, never run at the same time.
                 base = self._join(self._join(fact, self._finished), self._inside)
                 facts.update((argument, base) for argument in block.arguments)
-                self._block(block, facts, base, inner_place)
+                self._block(block, facts, base, point_inside)
         inside = self._inside
         self._finished = self._join(self._finished, inside)
         self._inside = self._join(outer, inside)
         return self._join(fact, inside)
 
     def _call(
-        self, op: ir.Operation, callee: str, arguments: list[Fact], joined: Fact, base: Fact, place: Place
+        self, op: ir.Operation, callee: str, arguments: list[Fact], joined: Fact, base: Fact, point: ProgramPoint
     ) -> list[Fact]:
         function = self._symbols.functions.get(callee)
         if function is None or not len(function.regions[0].blocks) or callee in self._stack:
@@ -166,9 +169,9 @@ class Dataflow(Generic[Fact]):
         if self._visits < 0:
             self._unfollowed.add(callee)
             return [self._join(joined, self._everything)] * len(op.results)
-        instance = Instance(callee, op, place.instance)
-        place.instance.children.append(instance)
-        return self._function(instance, arguments, base, place.step)
+        instance = Instance(callee, op, point.instance)
+        point.instance.children.append(instance)
+        return self._function(instance, arguments, base, point.step)
 
     def _joined(self, base: Fact, arguments: list[Fact], mask: int) -> Fact:
         for index, argument in enumerate(arguments):
@@ -179,7 +182,7 @@ class Dataflow(Generic[Fact]):
     def _masks_of(self, function: str) -> list[int]:
         """For each result of a function without collectives, the arguments it depends on, as bits."""
         if self._mask_flow is None:
-            self._mask_flow = Dataflow(self._symbols, 0, int.__or__, lambda op, fact, place: fact)
+            self._mask_flow = Dataflow(self._symbols, 0, int.__or__, lambda op, fact, point: fact)
             self._mask_flow._mask_flow = self._mask_flow
         flow = self._mask_flow
         if function not in flow._masks:

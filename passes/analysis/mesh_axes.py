@@ -21,14 +21,17 @@ _UNNAMED = "(unnamed)"
 
 
 @dataclasses.dataclass(frozen=True)
-class _Place:
-    """manual: axes of the manual computations around an op. sizes: those of all their meshes, as (name, size)."""
+class _AxisScope:
+    """The mesh axes that hold where an op stands."""
 
     manual: frozenset[str] = frozenset()
-    sizes: frozenset[tuple[str, int]] = frozenset()
+    """The axes of the manual computations around it."""
 
-    def inside(self, outer: _Place) -> _Place:
-        return _Place(self.manual | outer.manual, self.sizes | outer.sizes)
+    sizes: frozenset[tuple[str, int]] = frozenset()
+    """The axes of all their meshes, with their sizes."""
+
+    def inside(self, outer: _AxisScope) -> _AxisScope:
+        return _AxisScope(self.manual | outer.manual, self.sizes | outer.sizes)
 
     @property
     def free(self) -> frozenset[str]:
@@ -53,19 +56,19 @@ class MeshAxes:
         self._partly: dict[str, int] = {}  # functions where GSPMD enters a partly manual computation, and its parts
         for name, function in symbols.functions.items():
             self._note(name, function)
-        self._functions: dict[str, frozenset[_Place]] = {}
+        self._functions: dict[str, frozenset[_AxisScope]] = {}
 
     def are_manual(self, op: ir.Operation) -> bool:
         """Whether the op, in every execution, is in a computation that is manual over all axes of its mesh."""
-        return all(place.is_manual for place in self._places(op))
+        return all(scope.is_manual for scope in self._scopes(op))
 
     def free(self, op: ir.Operation) -> tuple[str, ...]:
         """Axes, with more than one device, that a manual computation around the op leaves to XLA; sorted."""
-        return tuple(sorted({name for place in self._places(op) for name in place.free}))
+        return tuple(sorted({name for scope in self._scopes(op) for name in scope.free}))
 
     def parts(self, op: ir.Operation) -> int:
         """Into how many parts, at most, XLA may divide a value of the op along its free axes."""
-        return max(math.prod(size for axis, size in place.sizes if axis in place.free) for place in self._places(op))
+        return max(math.prod(size for axis, size in scope.sizes if axis in scope.free) for scope in self._scopes(op))
 
     def _note(self, name: str, function: ir.Operation) -> None:
         for op in ops_in(function, *CALLS, "stablehlo.custom_call"):
@@ -74,7 +77,7 @@ class MeshAxes:
             elif (parts := _free_parts(op)) > 1:
                 self._partly[name] = max(parts, self._partly.get(name, 1))
 
-    def _places(self, op: ir.Operation) -> frozenset[_Place]:
+    def _scopes(self, op: ir.Operation) -> frozenset[_AxisScope]:
         """One for each way that leads to the op, as far as they differ."""
         manual: set[str] = set()
         sizes: set[tuple[str, int]] = set()
@@ -84,20 +87,20 @@ class MeshAxes:
                 manual.update(str(axes[number]).strip('"') for number in range(len(axes)))
                 sizes.update(self._mesh_of(op))
             if op.parent is None:
-                return frozenset({_Place()})
+                return frozenset({_AxisScope()})
             op = op.parent.operation
-        place = _Place(frozenset(manual), frozenset(sizes))
-        outer = self._places_of(symbol_name(op))
-        return frozenset(place.inside(each) for each in outer)
+        scope = _AxisScope(frozenset(manual), frozenset(sizes))
+        outer = self._scopes_of(symbol_name(op))
+        return frozenset(scope.inside(each) for each in outer)
 
-    def _places_of(self, name: str) -> frozenset[_Place]:
+    def _scopes_of(self, name: str) -> frozenset[_AxisScope]:
         """Of a function's body."""
         if name not in self._functions:
-            self._functions[name] = frozenset({_Place()})  # what a recursive function would find
-            found = {place for call in self._calls.get(name, []) for place in self._places(call)} or {_Place()}
+            self._functions[name] = frozenset({_AxisScope()})  # what a recursive function would find
+            found = {scope for call in self._calls.get(name, []) for scope in self._scopes(call)} or {_AxisScope()}
             if name in self._partly:
-                left = _Place(sizes=frozenset({(_UNNAMED, self._partly[name])}))
-                found = {place.inside(left) for place in found}
+                left = _AxisScope(sizes=frozenset({(_UNNAMED, self._partly[name])}))
+                found = {scope.inside(left) for scope in found}
             self._functions[name] = frozenset(found)
         return self._functions[name]
 

@@ -50,7 +50,7 @@ class Layout:
     """Where `pack` puts values of these types, to take some of them out at a time."""
 
     def __init__(self, types: Sequence[ir.Type]) -> None:
-        self._places: list[list[_Place]] = [[] for _ in types]
+        self._slots: list[list[_Slot]] = [[] for _ in types]
         parts = [(number, part) for number, value_type in enumerate(types) for part in _part_types(value_type)]
         part_types = [part for _, part in parts]
         unit = bits_of(_unit(types))
@@ -61,7 +61,7 @@ class Layout:
             units = starts.pop() * bits_of(stored) // unit
             for number, start in zip(numbers, starts, strict=True):
                 owner, part = parts[number]
-                self._places[owner].append(_Place(part, stored, offset, units, start))
+                self._slots[owner].append(_Slot(part, stored, offset, units, start))
             offset += units
 
     def unpack(self, flat: ir.Value, numbers: Iterable[int]) -> list[ir.Value]:
@@ -70,17 +70,17 @@ class Layout:
         values = []
         for number in numbers:
             parts = []
-            for place in self._places[number]:
-                where = place.offset, place.units
+            for slot in self._slots[number]:
+                where = slot.offset, slot.units
                 if where not in runs:
                     runs[where] = sliced(flat, *where)
-                piece = _from_units(runs[where], place.stored, place.start, elements_of(place.part))
-                parts.append(_shaped(piece, place.part))
+                piece = _from_units(runs[where], slot.stored, slot.start, elements_of(slot.part))
+                parts.append(_shaped(piece, slot.part))
             values.append(_whole(parts))
         return values
 
 
-class _Place(NamedTuple):
+class _Slot(NamedTuple):
     """A part of a value begins at element `start` of the run that fills `units` units of the flat tensor from
     `offset` on. part: its type. stored: the element type of the run."""
 

@@ -9,7 +9,7 @@ from jaxlib.mlir import ir
 
 from hloverlap.passes.analysis import combiner, xla_streams
 from hloverlap.passes.analysis.collectives import PERMUTE, Collective
-from hloverlap.passes.analysis.dataflow import Dataflow, Place
+from hloverlap.passes.analysis.dataflow import Dataflow, ProgramPoint
 from hloverlap.passes.checks.fault import Fault
 from hloverlap.passes.context import Context
 from hloverlap.passes.machine.capabilities import Capabilities
@@ -69,7 +69,7 @@ def _meet(symbols: Symbols) -> list[_Met]:
     if not wanted:
         return met
 
-    def transfer(op: ir.Operation, waits: int, place: Place) -> int:
+    def transfer(op: ir.Operation, waits: int, place: ProgramPoint) -> int:
         if op.name != PERMUTE or len(met) >= _MOST:
             return waits
         fact = Collective.of(op)

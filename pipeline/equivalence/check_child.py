@@ -26,7 +26,7 @@ from hloverlap.pipeline.equivalence import work_estimate
 from hloverlap.pipeline.equivalence.differences import finite_share, first_difference
 from hloverlap.pipeline.equivalence.entry import Entry, NotRunnableError, drop_tokens, gather_results
 from hloverlap.pipeline.equivalence.inputs import KINDS
-from hloverlap.pipeline.equivalence.xla_program import UNFUSED, UNWIDENED, Program
+from hloverlap.pipeline.equivalence.xla_program import UNFUSED, UNWIDENED, CompiledProgram
 
 if TYPE_CHECKING:
     from hloverlap.pipeline.equivalence.inputs import Array, Kind
@@ -148,7 +148,7 @@ def _each_seed(pair: Pair, seeds: Sequence[int]) -> dict[str, Any]:
 
 
 class Runnable(Protocol):
-    """A module that can be run on inputs of a kind; see Program."""
+    """A module that can be run on inputs of a kind; see CompiledProgram."""
 
     def run(self, kind: Kind, seed: int) -> list[list[Array]]:
         """Runs once; result[output][device] is that device's part."""
@@ -177,10 +177,10 @@ class Pair:
 def _compile(before: Source, after: Source, options: Mapping[str, int | bool | str], done: Done = Done()) -> Pair:
     how = "" if not options else ", each op a kernel of its own"
     with _stage(f"compiling the original{how}", done):
-        original = Program(*before, options)
+        original = CompiledProgram(*before, options)
     try:
         with _stage(f"compiling the rewritten module{how}", done):
-            rewritten = Program(*after, options)
+            rewritten = CompiledProgram(*after, options)
     except XlaFailureError as error:
         raise DifferentError(f"the original compiles, the rewritten module does not: {error}") from error
     _refuse_large(original, rewritten)
@@ -221,7 +221,7 @@ def _refuse_hopeless(module: ir.Module, entry: Entry, time_limit: float, rate: f
         )
 
 
-def _refuse_large(original: Program, rewritten: Program) -> None:
+def _refuse_large(original: CompiledProgram, rewritten: CompiledProgram) -> None:
     need, have = original.memory() + rewritten.memory(), work_estimate.available_memory()
     if need > have:
         raise NotRunnableError(f"the two modules need {need / 2**30:.1f} GiB and {have / 2**30:.1f} GiB are free")

@@ -35,7 +35,7 @@ UNFUSED: dict[str, int | bool | str] = {
 UNWIDENED = UNFUSED | {xla_options.DISABLED_PASSES: "fusion,float-normalization-bf16"}
 
 
-class Program:
+class CompiledProgram:
     """A compiled module. options: XLA's, by name. Raises whatever XLA raises."""
 
     def __init__(self, module: ir.Module, entry: Entry, options: Mapping[str, int | bool | str]) -> None:

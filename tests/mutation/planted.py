@@ -37,8 +37,8 @@ PLANTED = (
     ),
     Planted(
         "Layout.unpack",
-        "_from_units(runs[where], place.stored, place.start, elements_of(place.part))",
-        "_from_units(runs[where], place.stored, 0 if number % 2 else place.start, elements_of(place.part))",
+        "_from_units(runs[where], slot.stored, slot.start, elements_of(slot.part))",
+        "_from_units(runs[where], slot.stored, 0 if number % 2 else slot.start, elements_of(slot.part))",
         "two values of one type come out of the same bits",
     ),
     Planted(
@@ -66,7 +66,7 @@ PLANTED = (
         "a row of values comes out in the wrong order",
     ),
     Planted(
-        "_Place.inside",
+        "_AxisScope.inside",
         "self.manual | outer.manual, self.sizes | outer.sizes",
         "self.manual | outer.manual, self.sizes",
         "what a caller's mesh leaves to XLA is packed all the same",

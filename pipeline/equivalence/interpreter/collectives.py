@@ -35,7 +35,7 @@ class Grid:
 
     @property
     def processes(self) -> list[Process]:
-        """All of them, by replica, then by partition."""
+        """Lists all of them, by replica, then by partition."""
         return [Process(replica, partition) for replica in range(self.replicas) for partition in range(self.partitions)]
 
 
@@ -43,8 +43,8 @@ Offers = Mapping[Process, Sequence[Value]]  # the operands of each process that 
 Results = dict[Process, list[Value]]
 
 
-def meet(op: ir.Operation, waiting: Offers, grid: Grid, evaluator: Evaluator) -> Results:
-    """The results of all processes that need not wait longer; {} when each waits for one that has not come."""
+def rendezvous(op: ir.Operation, waiting: Offers, grid: Grid, evaluator: Evaluator) -> Results:
+    """Gives the results of all processes that need not wait longer; {} when each waits for one that has not come."""
     if op.name == PERMUTE:
         return _permute(op, waiting, grid)
     results: Results = {}
@@ -96,7 +96,7 @@ def _groups(op: ir.Operation, grid: Grid) -> list[list[Process]]:
 
 
 def _of_group(op: ir.Operation, offers: Sequence[Sequence[Value]], evaluator: Evaluator) -> list[list[Value]]:
-    """The results of each member of one group, in its order."""
+    """Computes the results of each member of one group, in its order."""
     size, count = len(offers), len(op.operands)
     types = [operand.type for _ in offers for operand in op.operands]
     values = [value for offer in offers for value in offer]
@@ -126,7 +126,7 @@ def _exchange(op: ir.Operation, parts: Sequence[ir.Value], member: int) -> ir.Va
 
 
 def _reduce(op: ir.Operation, parts: Sequence[ir.Value], member: int) -> ir.Value:
-    """In the order of the group, so that it is the same every time."""
+    """Reduces in the order of the group, so that the result is the same every time."""
     total = parts[0]
     rank = ir.RankedTensorType(total.type).rank
     for part in parts[1:]:
@@ -149,7 +149,7 @@ def _scatter(op: ir.Operation, parts: Sequence[ir.Value], member: int) -> ir.Val
 
 
 def _slice(value: ir.Value, dimension: int, number: int, count: int) -> ir.Value:
-    """The `number`-th of `count` equal parts."""
+    """Gives the `number`-th of `count` equal parts."""
     shape = list(ir.RankedTensorType(value.type).shape)
     start, limit = [0] * len(shape), list(shape)
     start[dimension] = number * shape[dimension] // count
@@ -166,8 +166,8 @@ _BUILDERS: Mapping[str, Callable[[ir.Operation, Sequence[ir.Value], int], ir.Val
 }
 
 
-def refuse(waiting: Mapping[Process, ir.Operation]) -> NotRunnableError:
-    """Nobody can go on."""
+def deadlock(waiting: Mapping[Process, ir.Operation]) -> NotRunnableError:
+    """Explains that no process can go on. waiting: the collective at which each stands."""
     process, op = next(iter(waiting.items()))
     return NotRunnableError(
         f"partition {process.partition} of replica {process.replica} waits for ever at "

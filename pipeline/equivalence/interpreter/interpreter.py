@@ -20,7 +20,7 @@ from hloverlap.pipeline.equivalence import inputs
 from hloverlap.pipeline.equivalence.entry import Entry, NotRunnableError, entry_function
 from hloverlap.pipeline.equivalence.interpreter import collectives
 from hloverlap.pipeline.equivalence.interpreter.collectives import Grid, Process
-from hloverlap.pipeline.equivalence.interpreter.manual_computation import Manual
+from hloverlap.pipeline.equivalence.interpreter.manual_computation import ManualComputations
 from hloverlap.pipeline.equivalence.interpreter.op_eval import TOKEN, Evaluator, Value, from_array
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ _TOKENS = frozenset({"stablehlo.after_all", "stablehlo.create_token"})
 _IDENTITIES = frozenset({"stablehlo.optimization_barrier", "sdy.sharding_constraint"})
 
 
-class _Meeting(NamedTuple):
-    """A process waits at an op, to which the calls on `path` led it."""
+class _Arrival(NamedTuple):
+    """A process has come to a collective, through the calls on `path`, and waits."""
 
     op: ir.Operation
     path: tuple[ir.Operation, ...]
@@ -41,11 +41,11 @@ class _Meeting(NamedTuple):
 
 
 _Frame = dict[ir.Value, Value]
-_Run = Generator[_Meeting, list[Value], list[Value]]
+_Run = Generator[_Arrival, list[Value], list[Value]]
 
 
 def uses_global_view(module: ir.Module) -> bool:
-    """Whether main is about whole arrays, of which manual computations take parts; else it is about one device's."""
+    """Says whether main is about whole arrays, of which manual computations take parts, and not about one device's."""
     return bool(ops_in(module.operation, MANUAL_COMPUTATION))
 
 
@@ -60,13 +60,13 @@ class Interpreter:
         self._symbols = Symbols(module.operation)
         self._main = entry_function(module)
         self._evaluator = Evaluator(module.context)
-        self._manual = Manual(module, self._evaluator)
+        self._manual = ManualComputations(module, self._evaluator)
         counts = device_counts(module)
         self._steps: dict[Process, int] = {}
         self.grid = Grid(counts.replicas or 1, 1 if uses_global_view(module) else counts.partitions or 1)
 
     def run(self, arguments: Sequence[Sequence[Value]]) -> list[list[Value]]:
-        """The results of each process. arguments: of each process, in the order of `grid.processes`."""
+        """Runs main; gives the results of each process. arguments: of each, in the order of `grid.processes`."""
         self._steps.clear()
         block = self._main.regions[0].blocks[0]
         runs = {
@@ -79,7 +79,7 @@ class Interpreter:
     def _to_the_end(self, runs: dict[Process, _Run], grid: Grid) -> dict[Process, list[Value]]:
         """Runs coroutines until all have returned; gives what they returned."""
         finished: dict[Process, list[Value]] = {}
-        waiting: dict[Process, _Meeting] = {}
+        waiting: dict[Process, _Arrival] = {}
         answers: dict[Process, list[Value] | None] = dict.fromkeys(runs)
         while answers:
             for process, answer in answers.items():
@@ -91,9 +91,9 @@ class Interpreter:
             answers = {}
             for place in places:
                 offers = {process: each.operands for process, each in waiting.items() if each[:2] == place}
-                answers |= collectives.meet(place[0], offers, grid, self._evaluator)
+                answers |= collectives.rendezvous(place[0], offers, grid, self._evaluator)
             if waiting and not answers:
-                raise collectives.refuse({process: each.op for process, each in waiting.items()})
+                raise collectives.deadlock({process: each.op for process, each in waiting.items()})
             for process in answers:
                 del waiting[process]
         return finished
@@ -113,7 +113,7 @@ class Interpreter:
         operands = [frame[operand] for operand in op.operands]
         name = op.name
         if name in KINDS:
-            return (yield _Meeting(op, path, tuple(operands)))
+            return (yield _Arrival(op, path, tuple(operands)))
         if name in _IDENTITIES:
             return operands
         if name in _TOKENS:
@@ -166,7 +166,7 @@ class Interpreter:
         path: tuple[ir.Operation, ...],
         process: Process,
     ) -> list[Value]:
-        """One whole run for all partitions of this replica, each with its parts of the operands."""
+        """Runs the body for all partitions of this replica, each with its parts of the operands."""
         block = op.regions[0].blocks[0]
         partitions, parts = self._manual.split(op, operands)
         runs = {
@@ -189,7 +189,7 @@ def _integer(value: Value) -> int:
 
 
 def random_arguments(module: ir.Module, grid: Grid, kind: Kind, seed: int) -> list[list[Value]]:
-    """Made-up arguments of main for each process. Scalar integers are the same for all: they decide who goes where."""
+    """Makes up arguments of main for each process. Scalar integers are the same for all: they decide who goes where."""
     parameters = entry_function(module).regions[0].blocks[0].arguments
     entry = Entry.of(module)
     made = []

@@ -13,10 +13,11 @@ from hloverlap.passes.mlir.walk import terminator
 from hloverlap.pipeline.equivalence.entry import NotRunnableError
 from hloverlap.pipeline.equivalence.interpreter.op_eval import Evaluator, Value
 
-Place = tuple[int, ...]  # for each dimension, which of its parts
+Counts = tuple[int, ...]  # into how many parts each dimension is cut
+ShardIndex = tuple[int, ...]  # for each dimension, which of its parts
 
 
-class Manual:
+class ManualComputations:
     """Splits and joins the arrays of manual computations. All axes of the mesh must be manual."""
 
     def __init__(self, module: ir.Module, evaluator: Evaluator) -> None:
@@ -28,31 +29,31 @@ class Manual:
         }
 
     def split(self, op: ir.Operation, values: Sequence[Value]) -> tuple[int, list[list[Value]]]:
-        """How many partitions there are, and what each of them gets of the operands."""
+        """Gives how many partitions there are, and what each of them gets of the operands."""
         shardings = sdy.TensorShardingPerValueAttr(op.attributes["in_shardings"]).shardings
         partitions = self._check(op)
         parts: list[list[Value]] = [[] for _ in range(partitions)]
         for number, (value, sharding) in enumerate(zip(values, shardings, strict=True)):
             type_ = op.operands[number].type
-            counts, places = self._places(sharding, partitions, type_)
-            made: dict[Place, Value] = {}
-            for partition, place in enumerate(places):
-                if place not in made:
-                    made[place] = self._part(op, number, value, type_, counts, place)
-                parts[partition].append(made[place])
+            counts, indices = self._shards(sharding, partitions, type_)
+            made: dict[ShardIndex, Value] = {}
+            for partition, index in enumerate(indices):
+                if index not in made:
+                    made[index] = self._part(op, number, value, type_, counts, index)
+                parts[partition].append(made[index])
         return partitions, parts
 
     def join(self, op: ir.Operation, parts: Sequence[Sequence[Value]]) -> list[Value]:
-        """The whole results; of partitions that hold the same part, the last one counts."""
+        """Puts the whole results together; of partitions that hold the same part, the last one counts."""
         shardings = sdy.TensorShardingPerValueAttr(op.attributes["out_shardings"]).shardings
         given = terminator(op.regions[0].blocks[0]).operands
         results = []
         for number, sharding in enumerate(shardings):
-            counts, places = self._places(sharding, len(parts), op.results[number].type)
-            held = {place: parts[partition][number] for partition, place in enumerate(places)}
-            ordered = [held[place] for place in sorted(held)]
+            counts, indices = self._shards(sharding, len(parts), op.results[number].type)
+            held = {index: parts[partition][number] for partition, index in enumerate(indices)}
+            ordered = [held[index] for index in sorted(held)]
 
-            def build(arguments: Sequence[ir.Value], counts: Place = counts) -> list[ir.Value]:
+            def build(arguments: Sequence[ir.Value], counts: Counts = counts) -> list[ir.Value]:
                 pieces = list(arguments)
                 for dimension in reversed(range(len(counts))):
                     count = counts[dimension]
@@ -65,7 +66,7 @@ class Manual:
         return results
 
     def _check(self, op: ir.Operation) -> int:
-        """Partitions of the one mesh that all shardings name."""
+        """Counts the partitions of the one mesh that all shardings name. Raises NotRunnableError."""
         meshes = [
             self._mesh(sharding)
             for name in ("in_shardings", "out_shardings")
@@ -86,8 +87,8 @@ class Manual:
             return self._meshes[name.value]
         return sdy.MeshAttr(name)
 
-    def _places(self, sharding: ir.Attribute, partitions: int, type_: ir.Type) -> tuple[Place, list[Place]]:
-        """Into how many parts each dimension is cut, and the place of each partition's part."""
+    def _shards(self, sharding: ir.Attribute, partitions: int, type_: ir.Type) -> tuple[Counts, list[ShardIndex]]:
+        """Gives into how many parts each dimension is cut, and the index of each partition's part."""
         mesh = self._mesh(sharding)
         names = [sdy.MeshAxisAttr(axis).name for axis in mesh.axes]
         sizes = [sdy.MeshAxisAttr(axis).size for axis in mesh.axes]
@@ -101,25 +102,27 @@ class Manual:
         shape = ir.RankedTensorType(type_).shape
         if any(length % count for length, count in zip(shape, counts, strict=True)):
             raise NotRunnableError("a sharding does not divide its array evenly")
-        places: list[Place] = [()] * partitions
+        indices: list[ShardIndex] = [()] * partitions
         device_ids = list(mesh.device_ids) or list(range(partitions))
         for position, device in enumerate(device_ids):
             coordinates = _unravel(position, sizes)
-            places[device] = tuple(_ravel(coordinates, sizes, axes) for axes in dimensions)
-        return counts, places
+            indices[device] = tuple(_ravel(coordinates, sizes, axes) for axes in dimensions)
+        return counts, indices
 
-    def _part(self, op: ir.Operation, number: int, value: Value, type_: ir.Type, counts: Place, place: Place) -> Value:
+    def _part(
+        self, op: ir.Operation, number: int, value: Value, type_: ir.Type, counts: Counts, index: ShardIndex
+    ) -> Value:
         if set(counts) <= {1}:
             return value
         shape = ir.RankedTensorType(type_).shape
         lengths = [length // count for length, count in zip(shape, counts, strict=True)]
-        start = [at * length for at, length in zip(place, lengths, strict=True)]
+        start = [at * length for at, length in zip(index, lengths, strict=True)]
         limit = [first + length for first, length in zip(start, lengths, strict=True)]
 
         def build(arguments: Sequence[ir.Value]) -> list[ir.Value]:
             return [stablehlo.slice(arguments[0], start, limit, [1] * len(start))]
 
-        return self._evaluator.built((op, "split", number, place), build, [type_], [value])[0]
+        return self._evaluator.built((op, "split", number, index), build, [type_], [value])[0]
 
 
 def _unravel(position: int, sizes: Sequence[int]) -> list[int]:

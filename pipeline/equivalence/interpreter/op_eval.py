@@ -25,7 +25,9 @@ Build = Callable[[Sequence[ir.Value]], Sequence[ir.Value]]
 TOKEN = "!stablehlo.token"
 
 
-class _Program(NamedTuple):
+class _EvaluatedModule(NamedTuple):
+    """A module whose main computes what was asked for, with complex values in two parts."""
+
     module: ir.Module
     complex_results: tuple[bool, ...]
 
@@ -35,10 +37,10 @@ class Evaluator:
 
     def __init__(self, context: ir.Context) -> None:
         self._context = context
-        self._programs: dict[Hashable, _Program] = {}
+        self._modules: dict[Hashable, _EvaluatedModule] = {}
 
     def op(self, op: ir.Operation, values: Sequence[Value]) -> list[Value]:
-        """The results of an op. values: of its operands, then of its free values."""
+        """Computes the results of an op. values: of its operands, then of its free values."""
         used = [*op.operands, *free_values(op)]
 
         def build(arguments: Sequence[ir.Value]) -> Sequence[ir.Value]:
@@ -49,18 +51,18 @@ class Evaluator:
         return self.built(op, build, [value.type for value in used], values)
 
     def built(self, key: Hashable, build: Build, types: Sequence[ir.Type], values: Sequence[Value]) -> list[Value]:
-        """The results of what `build` makes of arguments of these types; `key` stands for all that it makes."""
-        program = self._programs.get(key)
-        if program is None:
-            program = self._programs[key] = self._program(build, types)
+        """Computes what `build` makes of arguments of these types; `key` stands for all that it makes."""
+        evaluated = self._modules.get(key)
+        if evaluated is None:
+            evaluated = self._modules[key] = self._build_module(build, types)
         flat = [part for value in values for part in (value if isinstance(value, tuple) else (value,))]
         try:
-            parts = iter(stablehlo.eval_module(program.module, flat))
+            parts = iter(stablehlo.eval_module(evaluated.module, flat))
         except Exception as error:  # the binding raises what it likes
             raise NotRunnableError(f"StableHLO's interpreter says: {' '.join(str(error).split())}") from error
-        return [(next(parts), next(parts)) if complex_ else next(parts) for complex_ in program.complex_results]
+        return [(next(parts), next(parts)) if complex_ else next(parts) for complex_ in evaluated.complex_results]
 
-    def _program(self, build: Build, types: Sequence[ir.Type]) -> _Program:
+    def _build_module(self, build: Build, types: Sequence[ir.Type]) -> _EvaluatedModule:
         with self._context, ir.Location.unknown():
             module = ir.Module.create()
             inputs = [part for type_ in types for part in _parts(type_)]
@@ -84,7 +86,7 @@ class Evaluator:
                 func.ReturnOp(outputs)
             signature = ir.FunctionType.get(inputs, [output.type for output in outputs])
             main.attributes["function_type"] = ir.TypeAttr.get(signature)
-        return _Program(module, tuple(_is_complex(result.type) for result in results))
+        return _EvaluatedModule(module, tuple(_is_complex(result.type) for result in results))
 
 
 def _is_complex(type_: ir.Type) -> bool:
@@ -92,7 +94,7 @@ def _is_complex(type_: ir.Type) -> bool:
 
 
 def _parts(type_: ir.Type) -> list[ir.Type]:
-    """The type itself; of a complex tensor, its real and its imaginary part."""
+    """Gives the type itself; of a complex tensor, its real and its imaginary part."""
     if not _is_complex(type_):
         return [type_]
     shaped = ir.RankedTensorType(type_)
@@ -100,13 +102,13 @@ def _parts(type_: ir.Type) -> list[ir.Type]:
 
 
 def zeros(type_: ir.Type) -> Value:
-    """The value of this tensor type whose every bit is 0."""
+    """Makes the value of this tensor type whose every bit is 0."""
     with type_.context, ir.Location.unknown():
         return _value([zero_of(part) for part in _parts(type_)])
 
 
 def from_array(array: Array, type_: ir.Type) -> Value:
-    """A value of this tensor type with the bits of `array`, which has the same shape and element type."""
+    """Makes a value of this tensor type with the bits of `array`, which has the same shape and element type."""
     halves = [array.real, array.imag] if array.dtype.kind == "c" else [array]
 
     def of_part(part: Array, part_type: ir.Type) -> ir.Attribute:

@@ -1,4 +1,4 @@
-"""One module on StableHLO's interpreter, run like a compiled Program. Only the checking child imports this."""
+"""One module on StableHLO's interpreter, run like a CompiledProgram. Only the checking child imports it, when asked."""
 
 from __future__ import annotations
 
@@ -54,7 +54,10 @@ class InterpretedProgram:
 
 
 def _bits(value: ir.Attribute, type_: ir.RankedTensorType, dtype: np.dtype[Any], evaluator: Evaluator) -> Array:
-    """The array with the bits of a value. Of floats, the bindings give only some whole; of integers, those of bytes."""
+    """Makes the array with the bits of a value.
+
+    Of floats, the bindings give only some whole; of integers, those of bytes.
+    """
     width = bits_of(dtype)
     signed = not is_float(dtype) and "uint" not in dtype.name
     integer = ir.IntegerType.get_signless if signed else ir.IntegerType.get_unsigned
