@@ -76,9 +76,9 @@ def meet(name: str, seconds: float) -> None:
     """
     import jax
 
-    from hloverlap.pipeline import jax_internals
+    from hloverlap.pipeline.jax_internals import distributed
 
-    jax_internals.exchange(f"meet {name}", "here", range(jax.process_count()), seconds)
+    distributed.exchange(f"meet {name}", "here", range(jax.process_count()), seconds)
 
 
 def _end_at_once(*error: Any) -> None:

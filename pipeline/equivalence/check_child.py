@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from jaxlib.mlir import ir
 
 from hloverlap.passes.mlir.dialects import make_context
-from hloverlap.pipeline import jax_internals
 from hloverlap.pipeline.equivalence import work_estimate
 from hloverlap.pipeline.equivalence.differences import finite_share, first_difference
 from hloverlap.pipeline.equivalence.entry import Entry, NotRunnableError, drop_tokens, gather_results
 from hloverlap.pipeline.equivalence.inputs import KINDS
 from hloverlap.pipeline.equivalence.xla_program import UNFUSED, UNWIDENED, CompiledProgram
+from hloverlap.pipeline.jax_internals import distributed
 
 if TYPE_CHECKING:
     from hloverlap.pipeline.equivalence.inputs import Array, Kind
@@ -118,7 +118,7 @@ def compare(folder: pathlib.Path, seeds: Sequence[int], time_limit: float) -> di
 
 def _compare_together(folder: pathlib.Path, request: Mapping[str, Any], process: int) -> dict[str, Any]:
     """As one of several processes. All do the same on the same inputs, so nothing may depend on time or on results."""
-    jax_internals.join_processes(request["coordinator"], request["processes"], process)
+    distributed.join(request["coordinator"], request["processes"], process)
     before, after = _read(folder / "before"), _read(folder / "after")
     try:
         pair = _compile(before, after, UNWIDENED)

@@ -15,9 +15,9 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxlib.mlir import ir
 
 from hloverlap.passes.machine import xla_options
-from hloverlap.pipeline import jax_internals
 from hloverlap.pipeline.equivalence import inputs
 from hloverlap.pipeline.equivalence.entry import Entry
+from hloverlap.pipeline.jax_internals import executables
 
 if TYPE_CHECKING:
     from hloverlap.pipeline.equivalence.inputs import Array, Kind
@@ -41,10 +41,10 @@ class CompiledProgram:
     def __init__(self, module: ir.Module, entry: Entry, options: Mapping[str, int | bool | str]) -> None:
         self.entry = entry
         self.devices = jax.devices("cpu")[: entry.replicas * entry.partitions]
-        self._executable = jax_internals.compile_and_load(
+        self._executable = executables.compile_and_load(
             module, self.devices, entry.replicas, entry.partitions, options, entry.shardy
         )
-        self._slices = jax_internals.parameter_slices(
+        self._slices = executables.parameter_slices(
             self._executable, self.devices[: entry.partitions], [parameter.shape for parameter in entry.parameters]
         )
 

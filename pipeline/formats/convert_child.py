@@ -22,6 +22,7 @@ from hloverlap.passes.mlir.modules import bytecode
 from hloverlap.passes.remark import Remark
 from hloverlap.pipeline.children.limits import limit
 from hloverlap.pipeline.formats import naming
+from hloverlap.pipeline.jax_internals import hlo
 
 Answer: TypeAlias = Literal["malformed", "inexpressible", "optimized"]
 
@@ -63,28 +64,24 @@ def from_portable(data: bytes, context: ir.Context) -> bytes:
 
 def from_hlo_text(data: bytes, context: ir.Context) -> bytes:
     """HLO text, as XLA dumps it."""
-    from jaxlib import _hlo  # type: ignore[attr-defined]
-
     text = data.decode()
-    return _from_hlo(_hlo.hlo_module_from_text(text).as_serialized_hlo_module_proto(), text, context)
+    return _from_hlo(hlo.to_proto(hlo.from_text(text)), text, context)
 
 
 def from_hlo_proto(data: bytes, context: ir.Context) -> bytes:
     """A serialized HloModuleProto."""
-    from jaxlib import _hlo  # type: ignore[attr-defined]
-
-    module = _hlo.HloModule.from_serialized_hlo_module_proto(data)  # raises for what is no HLO at all
+    module = hlo.from_proto(data)  # raises for what is no HLO at all
     return _from_hlo(data, module.to_string(), context)
 
 
 def to_hlo_text(data: bytes, context: ir.Context) -> bytes:
     """From bytecode to HLO text, as ``lowered.as_text("hlo")`` gives it."""
-    return _to_hlo(data, metadata=False)
+    return hlo.stablehlo_to_text(data, metadata=False).encode()
 
 
 def to_hlo_text_with_metadata(data: bytes, context: ir.Context) -> bytes:
     """The same with each instruction's name and source line."""
-    return _to_hlo(data, metadata=True)
+    return hlo.stablehlo_to_text(data, metadata=True).encode()
 
 
 CONVERSIONS: dict[str, Callable[[bytes, ir.Context], bytes]] = {
@@ -106,12 +103,10 @@ def _from_hlo(proto: bytes, text: str, context: ir.Context) -> bytes:
     XLA's importer makes a function of each computation, also of the bodies of loops and reductions, which it makes
     regions of the ops as well (``import_all_computation`` in xla/hlo/translate/stablehlo.cc).
     """
-    from jaxlib import _jax
-
     if instruction := _OPTIMIZED.search(text):
         raise OptimizedError(instruction[0].strip().partition(", metadata=")[0])
     try:
-        module = _parse(_jax.mlir.hlo_to_stablehlo(proto), context)
+        module = _parse(hlo.proto_to_stablehlo(proto), context)
     except (RuntimeError, ValueError) as error:
         raise InexpressibleError(str(error)) from None
     mhlo.to_stablehlo(module.operation, keep_annotated=True)
@@ -126,15 +121,6 @@ _OPTIMIZED = re.compile(
     r"|^ *(?:ROOT )?%?[\w.-]+ = \(.*?\) (?:collective-permute|all-to-all)\(.*",
     re.MULTILINE,
 )
-
-
-def _to_hlo(data: bytes, metadata: bool) -> bytes:
-    from jaxlib import _hlo, _jax  # type: ignore[attr-defined]
-
-    computation = _jax.mlir.mlir_module_to_xla_computation(data, use_tuple_args=False, return_tuple=False)
-    options = _hlo.HloPrintOptions.short_parsable()
-    options.print_metadata = metadata
-    return str(computation.as_hlo_module().to_string(options)).encode()
 
 
 def _parse(data: bytes, context: ir.Context) -> ir.Module:

@@ -19,8 +19,8 @@ from hloverlap.passes.machine import xla_options
 from hloverlap.passes.machine.topology import Topology
 from hloverlap.passes.machine.xla_options import CompileOption
 from hloverlap.passes.mlir.modules import copy_of
-from hloverlap.pipeline import jax_internals
 from hloverlap.pipeline.execution import manager, resolution, running
+from hloverlap.pipeline.jax_internals import lowerings
 
 if TYPE_CHECKING:
     import jax
@@ -59,8 +59,8 @@ def compile(
         only where neither these, nor ``jax.jit(f, compiler_options=...)``, nor XLA_FLAGS name them.
     Raises what `run` raises for a pipeline that cannot run, and what XLA raises for a module that it cannot compile.
     """
-    module = jax_internals.lowered_module(lowered)
-    devices = jax_internals.lowered_devices(lowered)
+    module = lowerings.module_of(lowered)
+    devices = lowerings.devices_of(lowered)
     result = running.run_in_place(
         running.in_own_context(module),
         pipeline,
@@ -69,11 +69,11 @@ def compile(
         instrumentation=manager.Instrumentation(verify_each=verify_each),
     )
     given = dict(compiler_options or {})
-    of_jit = jax_internals.lowered_compiler_options(lowered)
+    of_jit = lowerings.compiler_options_of(lowered)
     platform = devices[0].platform if devices else ""
     options: dict[str, Any] = {**xla_options.to_add(platform, result.compile_options, {*given, *of_jit}), **given}
     if result.changed:
-        lowered = jax_internals.with_module(lowered, copy_of(result.module, module.context))
+        lowered = lowerings.with_module(lowered, copy_of(result.module, module.context))
     compiled = lowered.compile(compiler_options=options or None)
     return Rewritten(compiled, result, {**of_jit, **options})
 

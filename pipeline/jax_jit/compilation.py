@@ -12,7 +12,7 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from hloverlap.passes.mlir.symbols import symbol_name
-from hloverlap.pipeline import jax_internals
+from hloverlap.pipeline.jax_internals import jit_hook
 from hloverlap.pipeline.jax_jit import partitioner, rewriting
 from hloverlap.pipeline.jax_jit.config import JitConfig
 from hloverlap.pipeline.jax_jit.partitioner import PartitionerCallback
@@ -72,7 +72,7 @@ class Compilation:
         options = self._options
         if rewrite.options:
             options = copy.deepcopy(options)
-            jax_internals.set_option_overrides(options, {**jax_internals.option_overrides(options), **rewrite.options})
+            jit_hook.set_option_overrides(options, {**jit_hook.option_overrides(options), **rewrite.options})
         try:
             executable = self._timed(rewrite.module or self._module, options)
         except Exception as error:  # whatever XLA raises
@@ -92,7 +92,7 @@ class Compilation:
             self._note(partitioner=PartitionerPermutes(obstacle))
         elif asked:
             self._callback.listen()
-        given = jax_internals.option_overrides(self._options)
+        given = jit_hook.option_overrides(self._options)
         token = self._record.token if asked and not obstacle else ""
         rewrite = rewriting.rewrite(self._config, self._module, platform, self._devices, given, token)
         self._note(

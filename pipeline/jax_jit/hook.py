@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from jaxlib.mlir import ir
 
-from hloverlap.pipeline import jax_internals
+from hloverlap.pipeline.jax_internals import jit_hook
 
 # A compiler option of ours: part of jit's own cache key, and taken out before XLA sees it.
 OPTION = "hloverlap_config"
@@ -28,21 +28,21 @@ class CompileWith(Protocol):
 
 def wrapper(
     compile_with: CompileWith, token_for_all: Callable[[], str | None]
-) -> Callable[[jax_internals.Compile], jax_internals.Compile]:
-    """Makes what `jax_internals.wrap_compile` takes.
+) -> Callable[[jit_hook.Compile], jit_hook.Compile]:
+    """Makes what `jit_hook.wrap_compile` takes.
 
     token_for_all: gives the token for functions that bring none; None compiles them as they are.
     """
 
-    def wrap(compile: jax_internals.Compile) -> jax_internals.Compile:
+    def wrap(compile: jit_hook.Compile) -> jit_hook.Compile:
         @functools.wraps(compile)
         def compile_or_get_cached(
             backend: Any, module: ir.Module, devices: Any, compile_options: Any, *rest: Any, **named: Any
         ) -> Any:
-            given = jax_internals.option_overrides(compile_options)
+            given = jit_hook.option_overrides(compile_options)
             token = given.pop(OPTION, None)
             if token is not None:
-                jax_internals.set_option_overrides(compile_options, given)
+                jit_hook.set_option_overrides(compile_options, given)
             token = token or token_for_all()
             if token is None:
                 return compile(backend, module, devices, compile_options, *rest, **named)

@@ -21,9 +21,9 @@ from hloverlap.passes.assign_collective_streams import AssignCollectiveStreams
 from hloverlap.passes.machine.xla_options import OVERLAP_LIMIT, CompileOption
 from hloverlap.passes.mlir import frontend_attributes
 from hloverlap.passes.mlir.dialects import make_context
-from hloverlap.pipeline import jax_internals
 from hloverlap.pipeline.execution import resolution, running
 from hloverlap.pipeline.formats import protobuf
+from hloverlap.pipeline.jax_internals import hlo, jit_hook
 from hloverlap.pipeline.jax_jit.config import Configs, JitConfig
 from hloverlap.pipeline.jax_jit.records import PartitionerPermutes
 
@@ -42,7 +42,7 @@ def obstacle(platform: str) -> str:
     """Says in a sentence why nothing can be done on this platform; "" if it can."""
     if platform == "cpu":
         return NOT_FOR_CPU
-    return "" if jax_internals.can_annotate_hlo() else TOO_OLD
+    return "" if hlo.can_annotate() else TOO_OLD
 
 
 def make_mark(token: str, fingerprint: str) -> str:
@@ -75,13 +75,13 @@ class PartitionerCallback:
         """Tells XLA to call `transform` from now on. Call it when the backend is there."""
         with self._lock:
             if not self._platforms:
-                self._platforms.extend(jax_internals.add_hlo_transformation(_NAME, self.transform))
+                self._platforms.extend(jit_hook.add_transformation(_NAME, self.transform))
 
     def stop_listening(self) -> None:
         """Tells XLA to call it no more."""
         with self._lock:
             while self._platforms:
-                jax_internals.remove_hlo_transformation(_NAME, self._platforms.pop())
+                jit_hook.remove_transformation(_NAME, self._platforms.pop())
 
     def answer(self, mark: str) -> PartitionerPermutes:
         """Gives what became of the permutes of a module with this mark, once it is compiled."""
@@ -116,19 +116,19 @@ class PartitionerCallback:
 
 
 def _annotate(proto: bytes, assignment: AssignCollectiveStreams) -> tuple[bytes | None, PartitionerPermutes]:
-    module = jax_internals.read_hlo(proto)
-    permutes = jax_internals.hlo_permutes(module)
+    module = hlo.from_proto(proto)
+    permutes = hlo.permutes(module)
     if not permutes:
         return None, PartitionerPermutes("There are no permutes after partitioning.")
     for number, permute in enumerate(permutes):
         permute.set_frontend_attribute(_NUMBER, str(number))
-    converted = ir.Module.parse(jax_internals.hlo_to_stablehlo(module), make_context(load_all=False))
+    converted = ir.Module.parse(hlo.proto_to_stablehlo(hlo.to_proto(module)), make_context(load_all=False))
     # The conversion leaves the regions of loops behind as functions that nothing calls.
     result = running.run_in_place(converted, f"symbol-dce,{assignment}")
     placements = _placements(result.module.operation)
-    module = jax_internals.read_hlo(proto)
+    module = hlo.from_proto(proto)
     annotated = 0
-    for number, permute in enumerate(jax_internals.hlo_permutes(module)):
+    for number, permute in enumerate(hlo.permutes(module)):
         wanted = placements.get(str(number), [])
         # Two placements of one instruction: a function called in two places, which cannot be copied here.
         if len(wanted) == 1 and wanted[0]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
-from hloverlap.pipeline import jax_internals
+from hloverlap.pipeline.jax_internals import executables, jit_hook
 from hloverlap.pipeline.jax_jit import hook, rewriting
 from hloverlap.pipeline.jax_jit.compilation import Compilation
 from hloverlap.pipeline.jax_jit.config import Configs, JitConfig, Token
@@ -50,8 +50,8 @@ class Session:
             self._users += 1
             if self._users == 1:
                 self._hook.callback(self.partitioner.stop_listening)
-                self._hook.callback(jax_internals.allow_in_nested_jits(hook.OPTION))
-                self._hook.callback(jax_internals.wrap_compile(hook.wrapper(self.compile, self.active_token)))
+                self._hook.callback(jit_hook.allow_in_nested_jits(hook.OPTION))
+                self._hook.callback(jit_hook.wrap_compile(hook.wrapper(self.compile, self.active_token)))
 
     def release(self) -> None:
         """Takes the hook out when nobody needs it any more."""
@@ -121,13 +121,13 @@ class Session:
     def _user_context(self) -> Any:
         with self._lock:
             if self._context is None:
-                self._context = jax_internals.user_context()
+                self._context = jit_hook.user_context()
             return self._context
 
     def _note_compiled_before(self, token: Token) -> None:
         """Records what was compiled for several devices before this configuration was on, each function once."""
         known = {record.function for record in self.log if record.token == token}
-        for executable in jax_internals.live_executables():
+        for executable in executables.live_executables():
             if len(devices := executable.local_devices()) > 1:
                 function = rewriting.function_name(executable.hlo_modules()[0].name)
                 if function not in known and token.config.covers(function):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import jax
 
-from hloverlap.pipeline import jax_internals
+from hloverlap.pipeline.jax_internals import distributed
 from hloverlap.pipeline.transfers.planning import Slot
 from hloverlap.pipeline.transfers.routes import TransferSpec
 
@@ -38,7 +38,7 @@ def check_same_plan(
     _comparisons[processes] += 1
     rule = "every process has to call it with the same structure, shapes, dtypes and shardings, in the same order"
     try:
-        digests = jax_internals.exchange(name, mine, processes, _SECONDS)
+        digests = distributed.exchange(name, mine, processes, _SECONDS)
     except Exception as error:
         raise RuntimeError(f"device_put: not all processes of {processes} came to move these arrays; {rule}") from error
     if others := [process for process, theirs in zip(processes, digests, strict=False) if theirs != mine]:

@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 from jax.sharding import NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 
-from hloverlap.pipeline import jax_internals
+from hloverlap.pipeline.jax_internals.arrays import assembler, local_shards
 from hloverlap.pipeline.transfers import transfer_module
 from hloverlap.pipeline.transfers.planning import ArrayBoxes, Shape
 from hloverlap.pipeline.transfers.routes import TransferSpec, boxes_of, devices_of, is_mine
@@ -74,7 +74,7 @@ class SingleArray:
         self.members = (number,)
         self.shards = _local_shards(spec.sides[0], spec.shape), _local_shards(spec.target, spec.shape)
         self._spec = spec
-        self._assemble = jax_internals.assembler(spec.shape, spec.dtype, spec.target)
+        self._assemble = assembler(spec.shape, spec.dtype, spec.target)
 
     def boxes(self, position: Numbers) -> ArrayBoxes:
         """Gives the boxes of its shards."""
@@ -86,7 +86,7 @@ class SingleArray:
 
     def pack(self, arrays: Sequence[jax.Array]) -> Sequence[jax.Array]:
         """Gives its shards."""
-        return jax_internals.local_shards(arrays[0])
+        return local_shards(arrays[0])
 
     def unpack(self, shards: Sequence[jax.Array]) -> Sequence[jax.Array]:
         """Makes the array of its shards."""
@@ -111,8 +111,8 @@ class PackedArrays:
         held = self._specs[0].sides[0]
         self._pack = _jitted_per_shard(self._concatenated, held, source) if is_mine(source) else None
         self._unpack = _jitted_per_shard(self._all_pieces, target, targets) if is_mine(target) else None
-        self._assemble = jax_internals.assembler(arrived_shape, self._packed_dtype, target)
-        self._elsewhere = [jax_internals.assembler(spec.shape, spec.dtype, spec.target) for spec in self._specs]
+        self._assemble = assembler(arrived_shape, self._packed_dtype, target)
+        self._elsewhere = [assembler(spec.shape, spec.dtype, spec.target) for spec in self._specs]
 
     def boxes(self, position: Numbers) -> ArrayBoxes:
         """Gives boxes that say only which devices hold the same, and which shall: they are no parts of one array."""
@@ -124,7 +124,7 @@ class PackedArrays:
 
     def pack(self, arrays: Sequence[jax.Array]) -> Sequence[jax.Array]:
         """Packs the shards of all members."""
-        return jax_internals.local_shards(self._pack(*arrays)) if self._pack else []
+        return local_shards(self._pack(*arrays)) if self._pack else []
 
     def unpack(self, shards: Sequence[jax.Array]) -> Sequence[jax.Array]:
         """Unpacks the members, on their devices."""

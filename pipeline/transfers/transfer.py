@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hloverlap.pipeline import jax_internals
+from hloverlap.pipeline.jax_internals.arrays import assembler, local_shards
 from hloverlap.pipeline.jax_jit import aot
 from hloverlap.pipeline.transfers import consensus, planning, transfer_module
 from hloverlap.pipeline.transfers.payloads import Payload, payloads
@@ -94,7 +94,7 @@ class _ModuleCall:
                 dtype=jnp.dtype(slot.dtype),
                 inputs=_ShardRefs([_shard_ref(slot.source.get(n), source, device) for n, device in mine], source),
                 outputs=_ShardRefs([_shard_ref(slot.target.get(n), target, device) for n, device in mine], target),
-                assemble=jax_internals.assembler(
+                assemble=assembler(
                     transfer_module.global_shape(slot.source_shape, len(devices)),
                     transfer_module.module_dtype(jnp.dtype(slot.dtype)),
                     placement,
@@ -134,7 +134,7 @@ class _ModuleCall:
         for slot, array in zip(self._slots, moved, strict=True):
             if not slot.outputs.any:  # who only sends is spared taking the result apart
                 continue
-            shards = slot.results(jax_internals.local_shards(array))
+            shards = slot.results(local_shards(array))
             if slot.outputs.whole is not None:
                 arrived[slot.outputs.whole] = shards
                 continue

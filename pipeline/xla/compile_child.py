@@ -21,7 +21,7 @@ def main(folder: pathlib.Path) -> int:
     import jax
 
     from hloverlap.passes.machine import xla_options
-    from hloverlap.pipeline import jax_internals
+    from hloverlap.pipeline.jax_internals import executables
 
     module = (folder / "module.mlirbc").read_bytes()
     layout = {name: request[name] for name in ("replicas", "partitions", "shardy")}
@@ -31,7 +31,7 @@ def main(folder: pathlib.Path) -> int:
             _compile_for_cpu(module, options=options, **layout)
         else:
             gpu = {name: request[name] for name in ("target_config", "topology")}
-            jax_internals.compile_for_gpu(module, options=options, **layout, **gpu)
+            executables.compile_for_gpu(module, options=options, **layout, **gpu)
     except (jax.errors.JaxRuntimeError, NotImplementedError) as error:  # other exceptions are no words of XLA's
         (folder / "error.txt").write_text(f"{error}" or type(error).__name__, encoding="utf-8")
         return REFUSED if isinstance(error, jax.errors.JaxRuntimeError) else MISSING
@@ -46,10 +46,10 @@ def _compile_for_cpu(
     from jaxlib.mlir import ir
 
     from hloverlap.passes.mlir.dialects import make_context
-    from hloverlap.pipeline import jax_internals
+    from hloverlap.pipeline.jax_internals import executables
 
     devices = jax.devices("cpu")[: replicas * partitions]
-    jax_internals.compile_and_load(
+    executables.compile_and_load(
         ir.Module.parse(module, make_context()), devices, replicas, partitions, options, shardy
     )
 

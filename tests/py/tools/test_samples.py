@@ -20,7 +20,7 @@ from hloverlap.passes.analysis.collectives import PERMUTE, pairs_of
 from hloverlap.passes.machine.topology import Topology
 from hloverlap.passes.mlir import dialects
 from hloverlap.passes.mlir.walk import ops_in
-from hloverlap.pipeline import jax_internals
+from hloverlap.pipeline.jax_internals import executables
 from hloverlap.tools.samples import SAMPLES, Sample, module_path, sample
 
 NAMES = [entry.name for entry in SAMPLES]
@@ -167,7 +167,7 @@ def test_the_replica_module_is_the_ring_of_pmap() -> None:
     (x,) = program.inputs()
     with dialects.make_context():
         module = ir.Module.parse(module_path("replica_ring").read_text())
-        executable = jax_internals.compile_and_load(module, jax.devices(), 8, 1, {}, False)
+        executable = executables.compile_and_load(module, jax.devices(), 8, 1, {}, False)
     replicas = NamedSharding(Mesh(np.array(jax.devices()), ("replica",)), PartitionSpec("replica"))
     (parts,) = executable.execute_sharded(
         [jax.device_put(x.reshape(-1), replicas)]

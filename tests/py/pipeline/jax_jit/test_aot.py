@@ -10,7 +10,8 @@ import pytest
 from jax.sharding import NamedSharding, PartitionSpec
 
 from hloverlap.passes.machine.topology import Topology
-from hloverlap.pipeline import PipelineTextError, jax_internals
+from hloverlap.pipeline import PipelineTextError
+from hloverlap.pipeline.jax_internals import lowerings
 from hloverlap.pipeline.jax_jit.aot import Rewritten, compile, topology_of
 
 RIGHT = [(i, (i + 1) % 8) for i in range(8)]
@@ -115,7 +116,7 @@ def test_hosts_are_the_processes_that_own_the_devices():
     assert topology_of(owners) == Topology((0, 0, 1, 1))
     assert topology_of(owners[:2]) == Topology((0, 0))
     assert topology_of([]) is None
-    assert topology_of(jax_internals.lowered_devices(jax.jit(lambda x: x).lower(1.0))) == Topology((0,))
+    assert topology_of(lowerings.devices_of(jax.jit(lambda x: x).lower(1.0))) == Topology((0,))
 
 
 def entry_of(compiled) -> str:

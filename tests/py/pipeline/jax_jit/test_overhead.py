@@ -9,9 +9,9 @@ import jax
 import pytest
 
 from hloverlap.passes.mlir.dialects import make_context
-from hloverlap.pipeline import jax_internals
 from hloverlap.pipeline.equivalence.entry import Entry
 from hloverlap.pipeline.formats import reading
+from hloverlap.pipeline.jax_internals import executables
 from hloverlap.pipeline.jax_jit import rewriting
 from hloverlap.pipeline.jax_jit.config import JitConfig
 from hloverlap.tools.samples import SAMPLES, module_path
@@ -30,7 +30,7 @@ def share_of_rewriting(path: pathlib.Path) -> float:
     devices = jax.devices()[: entry.replicas * entry.partitions]
     config = JitConfig("overlap")
     start = time.process_time()
-    jax_internals.compile_and_load(module, devices, entry.replicas, entry.partitions, {}, entry.shardy)
+    executables.compile_and_load(module, devices, entry.replicas, entry.partitions, {}, entry.shardy)
     compiling = time.process_time() - start
     runs = []
     for _ in range(8):

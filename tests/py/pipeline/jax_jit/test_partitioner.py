@@ -18,16 +18,14 @@ from jaxlib.mlir import ir
 
 from hloverlap import pipeline
 from hloverlap.passes.assign_collective_streams import AssignCollectiveStreams
-from hloverlap.pipeline import jax_internals
+from hloverlap.pipeline.jax_internals import hlo, lowerings
 from hloverlap.pipeline.jax_jit import partitioner
 from hloverlap.pipeline.jax_jit.config import Configs, JitConfig
 
 OVERLAP_LIMIT = "xla_gpu_experimental_parallel_collective_overlap_limit"
 SCRIPT = pathlib.Path(__file__).with_name("gpu_rolls.py")
-newer = pytest.mark.skipif(
-    not jax_internals.can_annotate_hlo(), reason="this jaxlib cannot annotate HLO; see the older test"
-)
-older = pytest.mark.skipif(jax_internals.can_annotate_hlo(), reason="this jaxlib can annotate HLO; see the newer tests")
+newer = pytest.mark.skipif(not hlo.can_annotate(), reason="this jaxlib cannot annotate HLO; see the older test")
+older = pytest.mark.skipif(hlo.can_annotate(), reason="this jaxlib can annotate HLO; see the newer tests")
 
 # What XLA passes on after partitioning: rolls both ways in a loop, which a called function does once more.
 HLO = """
@@ -87,7 +85,7 @@ def test_permutes_of_automatic_sharding_are_on_streams_of_their_own(tmp_path: pa
     placed = compiled_for_gpu(tmp_path, "partitioner-permutes")
     for name, permutes in {"rolls": 2, "halo": 2, "train_step": 12}.items():
         assert set(plain[name]["streams"]) == {"0"}
-        assert {"3", "4"} <= set(placed[name]["streams"])
+        assert {"4", "5"} <= set(placed[name]["streams"])
         assert placed[name]["outcome"] == "rewritten"
         assert placed[name]["options"][OVERLAP_LIMIT] >= 2
         assert placed[name]["partitioner"]["statistics"]["num-annotated"] == permutes
@@ -118,7 +116,7 @@ def sharded() -> jax.Array:
 
 
 def test_the_wish_is_part_of_the_persistent_caches_key() -> None:
-    module = jax_internals.lowered_module(jax.jit(lambda x: x * 2).lower(sharded()))
+    module = lowerings.module_of(jax.jit(lambda x: x * 2).lower(sharded()))
     devices = np.array(jax.devices())
     options = compiler.get_compile_options(1, 8)
 
@@ -141,21 +139,20 @@ def transformed(config: JitConfig, text: str = HLO) -> tuple[Any, pipeline.Parti
     mark = partitioner.make_mark(token, str(hash(text)))
     proto = _hlo.hlo_module_from_text(text.replace("MARK", mark)).as_serialized_hlo_module_proto()
     changed = callback.transform(proto)
-    return (None if changed is None else jax_internals.read_hlo(changed)), callback.answer(mark)
+    return (None if changed is None else hlo.from_proto(changed)), callback.answer(mark)
 
 
 def streams(module: Any) -> dict[str, str]:
     """permute -> its stream, "" for none."""
     return {
-        permute.name: permute.get_frontend_attribute("_xla_stream_annotation") or ""
-        for permute in jax_internals.hlo_permutes(module)
+        permute.name: permute.get_frontend_attribute("_xla_stream_annotation") or "" for permute in hlo.permutes(module)
     }
 
 
 @newer
 def test_the_rules_are_those_of_the_pass() -> None:
     module, told = transformed(JitConfig("overlap", partitioner_permutes=True))
-    assert streams(module) == {"moved": "", "up": "3", "down": "4"}
+    assert streams(module) == {"moved": "", "up": "4", "down": "5"}
     assert told.annotated == 2
     assert [remark.code for remark in told.remarks] == ["ACS001", "ACS001", "ACS002"]
 
@@ -181,7 +178,7 @@ def test_a_stream_of_the_user_stays() -> None:
 def test_what_was_annotated_in_stablehlo_is_placed_again() -> None:
     own = '{3,0}}, frontend_attributes={_xla_stream_annotation="9",combiner_key="hloverlap.0"}\n  down'
     module, _ = transformed(JitConfig("overlap"), HLO.replace("{3,0}}\n  down", own))
-    assert streams(module) == {"moved": "", "up": "3", "down": "4"}
+    assert streams(module) == {"moved": "", "up": "4", "down": "5"}
 
 
 @newer

@@ -19,7 +19,8 @@ from hloverlap.passes.base import Pass
 from hloverlap.passes.context import Context
 from hloverlap.passes.errors import PassError
 from hloverlap.passes.mlir.symbols import Symbols
-from hloverlap.pipeline import CompileRecord, PipelineWarning, jax_internals
+from hloverlap.pipeline import CompileRecord, PipelineWarning
+from hloverlap.pipeline.jax_internals import jit_hook, lowerings
 from hloverlap.pipeline.jax_jit.config import JitConfig
 from hloverlap.pipeline.jax_jit.session import SESSION
 
@@ -171,7 +172,7 @@ class Jitted:
         from jax._src import compiler
 
         self.options = compiler.get_compile_options(1, 8, env_options_overrides=options)
-        self.module = jax_internals.lowered_module(jax.jit(both_ways).lower(X))
+        self.module = lowerings.module_of(jax.jit(both_ways).lower(X))
         self.platform = platform
         self.built: list[tuple[ir.Module, dict[str, Any]]] = []
 
@@ -179,7 +180,7 @@ class Jitted:
         """The options that XLA would get."""
 
         def build(module: ir.Module, options: Any) -> str:
-            self.built.append((module, jax_internals.option_overrides(options)))
+            self.built.append((module, jit_hook.option_overrides(options)))
             return "executable"
 
         devices = devices or tuple(jax.devices())
