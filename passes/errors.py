@@ -23,6 +23,14 @@ class TargetError(HloverlapError, ValueError):
     """There is no such target, or its file cannot be read."""
 
 
+class OptionError(HloverlapError, ValueError):
+    """XLA does not take an option that it was given, or the target."""
+
+
+class UnavailableError(HloverlapError):
+    """There is no compiler for the target here, or it does not run; the text says what to install, or what it said."""
+
+
 class PipelineError(HloverlapError):
     """A pipeline is ill-formed, or a pass in it failed."""
 

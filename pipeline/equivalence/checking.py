@@ -11,14 +11,14 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from jaxlib.mlir import ir
-
-from hloverlap.passes.mlir.dialects import make_context
-from hloverlap.passes.mlir.modules import device_counts
+from hloverlap.passes.machine.topology import Topology
+from hloverlap.passes.mlir.modules import bytecode, device_counts
 from hloverlap.pipeline.children import child
 from hloverlap.pipeline.children.ends import End
 from hloverlap.pipeline.children.process_group import free_port
 from hloverlap.pipeline.equivalence import check_processes, structure
+from hloverlap.pipeline.formats import programs
+from hloverlap.pipeline.formats.programs import Program
 
 Status = Literal["equal", "different", "not-run"]
 Way = Literal["cpu", "interpreter", "processes"]
@@ -30,20 +30,18 @@ TIME_LIMIT = 300.0
 
 @dataclasses.dataclass(frozen=True)
 class CheckResult:
-    """What came out.
-
-    status: ``equal`` (same bits on every input that was run), ``different``, or ``not-run`` (this machine cannot say).
-    reason: a clause that says what differs, or why not everything could be run; "" where everything was.
-    runs: on how many inputs both modules ran and agreed.
-    finite: the largest share, over the inputs, of floating-point results that were neither infinite nor NaN.
-    structure: only with ``not-run``: what differs between what the two modules send over the wire, "" for nothing.
-    """
+    """What came out of `check`."""
 
     status: Status
+    """``equal`` (same bits on every input that was run), ``different``, or ``not-run`` (this machine cannot say)."""
     reason: str = ""
+    """A clause that says what differs, or why not everything could be run; "" where everything was."""
     runs: int = 0
+    """On how many inputs both modules ran and agreed."""
     finite: float = 0.0
+    """The largest share, over the inputs, of floating-point results that were neither infinite nor NaN."""
     structure: str | None = None
+    """Only with ``not-run``: what differs between what the two modules send over the wire, "" for nothing."""
 
     def __str__(self) -> str:
         """One sentence for people."""
@@ -58,30 +56,35 @@ class CheckResult:
 
 
 def check(
-    before: bytes,
-    after: bytes,
+    before: Program,
+    after: Program,
     *,
+    topology: Topology | str | None = None,
     way: Way = "cpu",
-    processes: int = 2,
+    processes: int | None = None,
     seeds: Sequence[int] = SEEDS,
     time_limit: float = TIME_LIMIT,
     progress: Progress | None = None,
 ) -> CheckResult:
     """Runs two modules on the same inputs and compares all results of all devices, bit for bit.
 
-    before, after: StableHLO as MLIR text or bytecode. seeds: one run each, of ordinary, positive and special inputs in
+    before, after: modules, or what else `run` takes. seeds: one run each, of ordinary, positive and special inputs in
     turn (see inputs). time_limit: seconds for everything. progress: is told what begins.
     way: ``cpu`` compiles them for as many virtual CPU devices as they name; ``interpreter`` runs them on StableHLO's
     own interpreter, without XLA; ``processes`` compiles them for CPU devices of processes that talk over gloo.
-    processes: how many, for that way; they must divide the devices.
-    An abort, a kill and a hang of XLA are results, not exceptions. Raises ir.MLIRError for bytes that are no module.
+    processes: how many, for that way; they must divide the devices. By default as many as `topology` has hosts, but two
+    at least.
+    An abort, a kill and a hang of XLA are results, not exceptions. Raises ReadError, TypeError (no program) and
+    TopologyError.
     """
-    module = ir.Module.parse(before, make_context())
+    module, rewritten = (programs.module_of(program)[0] for program in (before, after))
+    if processes is None:
+        processes = max(2, _hosts(topology))
     devices = device_counts(module).devices
     with tempfile.TemporaryDirectory(prefix="hlo-opt-check-") as name:
         folder = pathlib.Path(name)
-        (folder / "before").write_bytes(before)
-        (folder / "after").write_bytes(after)
+        (folder / "before").write_bytes(bytecode(module))
+        (folder / "after").write_bytes(bytecode(rewritten))
         request: dict[str, object] = {"way": way, "seeds": list(seeds), "time_limit": time_limit}
         if way == "processes":
             request |= {"processes": processes, "coordinator": f"127.0.0.1:{free_port()}"}
@@ -92,8 +95,14 @@ def check(
             result = _run_child(folder, devices, time_limit, progress or (lambda stage: None))
     if result.status != "not-run":
         return result
-    difference = structure.first_difference(module, ir.Module.parse(after, make_context()))
+    difference = structure.first_difference(module, rewritten)
     return dataclasses.replace(result, structure=difference)
+
+
+def _hosts(topology: Topology | str | None) -> int:
+    if isinstance(topology, str):
+        topology = Topology.parse(topology)
+    return len(set(topology.host)) if topology else 1
 
 
 def _run_child(folder: pathlib.Path, devices: int, time_limit: float, progress: Progress) -> CheckResult:

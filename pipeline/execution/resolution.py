@@ -68,6 +68,13 @@ def resolve(pipeline: Pipeline, context: ir.Context) -> Nest:
     return _Resolver(pipeline, context).nest(text.parse(pipeline))
 
 
+def spelled(pipeline: Pipeline) -> str:
+    """The pipeline as text. What is an iterator is used up."""
+    if isinstance(pipeline, (str, Pass, Nest)):
+        return str(pipeline)
+    return ",".join(map(str, pipeline))
+
+
 def exists(name: str, context: ir.Context) -> bool:
     """Whether a pass or pipeline of this name can stand in a pipeline; a broken package's pass counts as existing."""
     return (

@@ -13,7 +13,19 @@ import pytest
 import hloverlap
 from hloverlap import pipeline
 
-PROMISED = ["clear_records", "compile", "device_put", "enabled", "install", "jit", "records", "run", "uninstall"]
+PROMISED = [
+    "audit",
+    "check",
+    "clear_records",
+    "compile",
+    "device_put",
+    "enabled",
+    "install",
+    "jit",
+    "records",
+    "run",
+    "uninstall",
+]
 TYPES = ["Context", "HloverlapError", "Pass", "Remark", "Result", "Target", "Topology", "option"]
 SHARED = ["topology", "target", "verify_each"]
 
@@ -43,9 +55,9 @@ def test_pipeline_gives_the_same() -> None:
         if name != "audit":
             assert getattr(pipeline, name) is getattr(hloverlap, name)
     assert inspect.ismodule(importlib.import_module("hloverlap.pipeline.audit"))
-    from hloverlap.pipeline import audit
-
-    assert inspect.ismodule(audit)
+    given: dict[str, object] = {}
+    exec("from hloverlap.pipeline import audit", given)
+    assert inspect.ismodule(given["audit"])
 
 
 @pytest.mark.parametrize("module", [hloverlap, pipeline])
@@ -68,6 +80,12 @@ def test_the_stub_is_a_list_of_imports_in_order() -> None:
     stub = pathlib.Path(hloverlap.__file__).with_suffix(".pyi")
     lines = [line for line in stub.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
     assert all(line.startswith("from hloverlap.") for line in lines)
+
+
+def test_audit_and_check_take_what_they_can_of_them() -> None:
+    audit, check = (inspect.signature(each).parameters for each in (hloverlap.audit, hloverlap.check))
+    assert list(audit)[:5] == ["program", "pipeline", *SHARED]
+    assert list(check)[:3] == ["before", "after", "topology"]
 
 
 @pytest.mark.parametrize("name", ["run", "compile", "jit", "enabled", "install"])

@@ -10,16 +10,18 @@ from collections.abc import Iterator
 
 from hloverlap.passes import assign_collective_streams
 from hloverlap.passes.errors import PipelineTextError
+from hloverlap.passes.machine.xla_options import CompileOption
 from hloverlap.passes.mlir.dialects import make_context
-from hloverlap.pipeline import audit, targets
-from hloverlap.pipeline.audit import Audit, Comparison, Setting, Subject
+from hloverlap.pipeline import targets
+from hloverlap.pipeline.audit import audits
+from hloverlap.pipeline.audit.audits import Audit, Comparison, Setting, Subject
 from hloverlap.pipeline.audit.verdict import Budget
 from hloverlap.pipeline.formats import reading
 from hloverlap.tools.audit import report
 from hloverlap.tools.exit_status import ExitStatus
 from hloverlap.tools.main import UsageError
 
-Options = dict[str, int | bool | str]
+Options = dict[str, CompileOption]
 
 
 def run(given: argparse.Namespace) -> int:
@@ -40,13 +42,13 @@ def run(given: argparse.Namespace) -> int:
     first = Subject(source.module, source.name, asked)
     found: Audit | Comparison
     with _mistakes_are_usage():  # of the topology, and of the options, which only XLA knows
-        second = _second(given, first, asked)
+        second = _second(given, first, setting, asked)
         if second is None:
-            found = last = audit.audit(first, setting)
+            found = last = audits.audit_one(first, setting)
         else:
-            found = audit.compare(first, second, setting)
+            found = audits.compare(first, second, setting)
             last = found.after
-        trials = audit.try_hints(second or first, last, setting) if given.try_hints else []
+        trials = audits.try_hints(second or first, last, setting) if given.try_hints else []
     print(report.render(found, trials, setting, given.format))
     broken = [text for budget in budgets if (text := budget.broken_by(last.totals))]
     for text in broken:
@@ -78,25 +80,15 @@ def parse_options(texts: list[str]) -> Options:
     return options
 
 
-def _second(given: argparse.Namespace, first: Subject, asked: Options) -> Subject | None:
+def _second(given: argparse.Namespace, first: Subject, setting: Setting, asked: Options) -> Subject | None:
     """The module to compare with, compiled with what hlo-opt names for it; the user's own options hold."""
     if given.pass_pipeline:
-        from hloverlap.pipeline.execution import running
-
-        result = running.run(first.module, given.pass_pipeline, topology=_pass_topology(given.topology))
-        options = {**result.compile_options, **asked}
-        return Subject(result.module, first.name, options, f"after {given.pass_pipeline}")
+        return audits.rewritten(first, given.pass_pipeline, setting)
     if given.after:
         source = reading.read_path(given.after, make_context())
         named = assign_collective_streams.needed_options(source.module.operation)
         return Subject(source.module, source.name, {**named, **asked})
     return None
-
-
-def _pass_topology(text: str | None) -> str | None:
-    """What passes are told of XLA's own three numbers: hosts x devices."""
-    match = re.fullmatch(r"(\d+)x(\d+)x(\d+)", text or "")
-    return f"{int(match[1]) * int(match[2])}x{match[3]}" if match else text
 
 
 def _progress(done: int, total: int) -> None:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from hloverlap.pipeline.audit import Audit, Comparison, Setting, Trial
+from hloverlap.pipeline.audit.audits import Audit, Comparison, Setting, Trial
 from hloverlap.pipeline.audit.compiled import Program
 from hloverlap.pipeline.audit.verdict import METRICS
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hloverlap.pipeline.audit import Audit, Comparison
+from hloverlap.pipeline.audit.audits import Audit, Comparison
 from hloverlap.pipeline.audit.findings import CODES
 from hloverlap.pipeline.messages import sarif
 

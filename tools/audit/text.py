@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 
 from hloverlap.passes.remark import place
-from hloverlap.pipeline.audit import Audit, Comparison, Setting, Trial
+from hloverlap.pipeline.audit.audits import Audit, Comparison, Setting, Trial
 from hloverlap.pipeline.audit.compiled import Program
 from hloverlap.pipeline.audit.launches import Launch
 from hloverlap.pipeline.audit.op_ids import CollectiveOp

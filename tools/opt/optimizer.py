@@ -172,8 +172,7 @@ class Optimizer:
         from hloverlap.pipeline.equivalence import checking
 
         way = cast("checking.Way", self.given.check)
-        hosts = len(set(self.topology.host)) if self.topology else 1
-        result = checking.check(before, bytecode(source.module), way=way, processes=max(2, hosts))
+        result = checking.check(before, source.module, topology=self.topology, way=way)
         if result.status == "not-run":
             raise PipelineError(f"{source.name}: check {result}")
         print(f"{source.name}: check: {result}", file=sys.stderr)

@@ -18,7 +18,7 @@ from hloverlap.passes.mlir.dialects import make_context
 from hloverlap.passes.mlir.walk import ops_in
 from hloverlap.passes.verify_collectives import VerifyCollectives
 from hloverlap.pipeline import targets
-from hloverlap.pipeline.audit import Outcome, Setting, Subject, audit_all
+from hloverlap.pipeline.audit.audits import Outcome, Setting, Subject, audit_all
 from hloverlap.pipeline.audit.compiled import Program
 from hloverlap.pipeline.audit.launches import Launch
 from hloverlap.pipeline.audit.reasons import OVERLAP_LIMIT

@@ -10,8 +10,9 @@ from jaxlib.mlir import ir
 from hloverlap.passes.machine.capabilities import capabilities
 from hloverlap.passes.machine.xla_options import OVERLAP_LIMIT
 from hloverlap.passes.mlir.dialects import make_context
-from hloverlap.pipeline import audit, targets
-from hloverlap.pipeline.audit import Setting, Subject, compiled
+from hloverlap.pipeline import targets
+from hloverlap.pipeline.audit import audits, compiled
+from hloverlap.pipeline.audit.audits import Setting, Subject
 from hloverlap.pipeline.audit.compiled import Program
 from hloverlap.pipeline.execution import running
 from hloverlap.pipeline.formats.reading import read_path
@@ -26,14 +27,14 @@ FIVE, SIX = '_xla_stream_annotation = "5"', '_xla_stream_annotation = "6"'
 BOTH = {OVERLAP_LIMIT: 2}
 
 
-def codes(found: audit.Audit) -> list[str]:
+def codes(found: audits.Audit) -> list[str]:
     return [finding.code for finding in found.findings]
 
 
 def test_streams_put_opposite_rings_in_flight_together(rings: Rings) -> None:
     plain, annotated = rings([(1, ""), (-1, "")]), rings([(1, FIVE), (-1, SIX)])
     texts = str(plain), str(annotated)
-    found = audit.compare(Subject(plain, "plain"), Subject(annotated, "annotated", BOTH), H200)
+    found = audits.compare(Subject(plain, "plain"), Subject(annotated, "annotated", BOTH), H200)
     assert (str(plain), str(annotated)) == texts
     assert (found.before.totals.synchronous, found.before.totals.serialized) == (1, 1)
     assert "HLA101" in [hint.code for hint in found.before.hints]
@@ -49,17 +50,17 @@ def test_streams_put_opposite_rings_in_flight_together(rings: Rings) -> None:
 
 
 def test_annotations_without_the_limit_lose(rings: Rings) -> None:
-    found = audit.audit(Subject(rings([(1, FIVE), (-1, SIX)]), "annotated"), H200)
+    found = audits.audit_one(Subject(rings([(1, FIVE), (-1, SIX)]), "annotated"), H200)
     assert codes(found) == ["HLA002", "HLA004"]
     (hint,) = [hint for hint in found.hints if hint.code == "HLA101"]
     assert hint.options == ((OVERLAP_LIMIT, 2),)
-    trials = audit.try_hints(Subject(rings([(1, FIVE), (-1, SIX)]), "annotated"), found, H200)
+    trials = audits.try_hints(Subject(rings([(1, FIVE), (-1, SIX)]), "annotated"), found, H200)
     assert (trials[0].hint, trials[0].totals.in_flight, trials[0].totals.synchronous) == ("HLA101", 1, 0)
 
 
 def test_the_combiner_takes_annotated_permutes_of_equal_pairs(rings: Rings) -> None:
     plain, annotated = rings([(1, ""), (1, "")]), rings([(1, FIVE), (1, SIX)])
-    found = audit.compare(Subject(plain, "plain"), Subject(annotated, "annotated", BOTH), H200)
+    found = audits.compare(Subject(plain, "plain"), Subject(annotated, "annotated", BOTH), H200)
     assert codes(found.before) == ["HLA005"]
     assert found.verdict.word == "worse"
     assert "HLA102" in [hint.code for hint in found.after.hints]
@@ -87,7 +88,7 @@ def test_a_call_with_a_stream_around_a_permute_is_refused(rings: Rings) -> None:
         f'"false"}}}} : ({tensor}) -> {tensor}'
     )
     loop = text.replace(permute, _in_a_loop(call, tensor)).rstrip().removesuffix("}") + outlined + "}"
-    found = audit.audit(Subject(ir.Module.parse(loop, make_context()), "call"), H200)
+    found = audits.audit_one(Subject(ir.Module.parse(loop, make_context()), "call"), H200)
     assert isinstance(found.outcome, Failure), loop
     assert found.findings[0].ids == (0,)
     assert found.findings[0].message.startswith("XLA refused the module: ")
@@ -115,7 +116,7 @@ def _in_a_loop(call: str, tensor: str) -> str:
 
 
 def test_an_annotation_that_is_no_number_aborts_xla_and_not_us(rings: Rings) -> None:
-    found = audit.audit(Subject(rings([(1, '_xla_stream_annotation = "foo"')]), "foo"), H200)
+    found = audits.audit_one(Subject(rings([(1, '_xla_stream_annotation = "foo"')]), "foo"), H200)
     assert isinstance(found.outcome, Failure)
     assert found.outcome.kind == "aborted"
     assert found.findings[0].ids == (0,)
@@ -123,37 +124,37 @@ def test_an_annotation_that_is_no_number_aborts_xla_and_not_us(rings: Rings) -> 
 
 
 def test_asking_again_compiles_nothing(rings: Rings, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = audit.audit(Subject(rings([(1, "")]), "ring"), H200)
+    first = audits.audit_one(Subject(rings([(1, "")]), "ring"), H200)
 
     def fail(*_: object) -> None:
         raise AssertionError("compiled again")
 
     monkeypatch.setattr(compiled, "compile_module", fail)
-    assert audit.audit(Subject(rings([(1, "")]), "ring"), H200) == first
+    assert audits.audit_one(Subject(rings([(1, "")]), "ring"), H200) == first
     with pytest.raises(AssertionError, match="compiled again"):
-        audit.audit(Subject(rings([(1, "")]), "ring", BOTH), H200)
+        audits.audit_one(Subject(rings([(1, "")]), "ring", BOTH), H200)
 
 
 def test_a_compile_that_takes_too_long_is_given_up(rings: Rings) -> None:
-    found = audit.audit(Subject(rings([(1, "")]), "ring"), Setting(targets.load("h200"), time_limit=0.05))
+    found = audits.audit_one(Subject(rings([(1, "")]), "ring"), Setting(targets.load("h200"), time_limit=0.05))
     assert found.findings[0].message == "the compile was given up: no end within 0.05 s"
 
 
 def test_an_option_that_xla_does_not_know_is_the_users_mistake(rings: Rings) -> None:
     with pytest.raises(ValueError, match="xla_no_such_option"):
-        audit.audit(Subject(rings([(1, "")]), "ring", {"xla_no_such_option": 1}), H200)
+        audits.audit_one(Subject(rings([(1, "")]), "ring", {"xla_no_such_option": 1}), H200)
 
 
 @pytest.mark.parametrize("name", targets.names())
 def test_every_target_loads(rings: Rings, name: str) -> None:
-    found = audit.audit(Subject(rings([(1, "")], size=128), name), Setting(targets.load(name), "2x4"))
+    found = audits.audit_one(Subject(rings([(1, "")], size=128), name), Setting(targets.load(name), "2x4"))
     assert isinstance(found.outcome, Program)
     assert found.topology == "2x1x4"
     assert found.totals.launches == 1
 
 
 def test_the_cpu_runs_collectives_in_turn(rings: Rings) -> None:
-    found = audit.audit(Subject(rings([(1, ""), (1, "")], size=64), "cpu"), Setting(targets.load("cpu")))
+    found = audits.audit_one(Subject(rings([(1, ""), (1, "")], size=64), "cpu"), Setting(targets.load("cpu")))
     assert (found.totals.launches, found.totals.synchronous, found.totals.streams) == (2, 2, 0)
     assert found.hints == ()
     assert all("XLA:CPU runs collectives in turn" in each.message for each in found.findings if each.code == "HLA002")
@@ -162,10 +163,10 @@ def test_the_cpu_runs_collectives_in_turn(rings: Rings) -> None:
 def test_a_ring_whose_matmuls_xla_merges_gets_its_overlap_back(samples: pathlib.Path) -> None:
     module = read_path(str(samples / "ring_matmul_unrolled.mlir"), make_context()).module
     subject = Subject(module, "unrolled")
-    found = audit.audit(subject, H200)
+    found = audits.audit_one(subject, H200)
     assert found.totals.exposed == 6
     assert all("the dot merger joined the matmuls" in each.message for each in found.findings if each.code == "HLA002")
-    (trial,) = [trial for trial in audit.try_hints(subject, found, H200) if trial.hint == "HLA106"]
+    (trial,) = [trial for trial in audits.try_hints(subject, found, H200) if trial.hint == "HLA106"]
     assert (trial.totals.synchronous, trial.totals.exposed) == (0, 0)
 
 
@@ -224,7 +225,7 @@ def test_overlap_on_real_modules(corpus: pathlib.Path, name: str, word: str) -> 
 
 def test_what_xla_combines_by_itself_is_said(corpus: pathlib.Path) -> None:
     module = read_path(str(corpus / "ringattention_grad.mlir"), make_context()).module
-    found = audit.audit(Subject(module, "grad"), H200)
+    found = audits.audit_one(Subject(module, "grad"), H200)
     joined = [finding.ids for finding in found.findings if finding.code == "HLA005"]
     assert sorted(id for ids in joined for id in ids) == [0, 1, 2, 3, 4, 5]
     assert len(joined) == 2
@@ -243,9 +244,11 @@ def test_merged_transfers_between_hosts_are_one_launch(
         assert (found.before.totals.exposed, found.after.totals.exposed) == (1, 0)
 
 
-def overlap(path: pathlib.Path, topology: str | None, pipeline: str = "overlap") -> audit.Comparison:
+def overlap(path: pathlib.Path, topology: str | None, pipeline: str = "overlap") -> audits.Comparison:
     """The module and what the pipeline makes of it."""
     module = read_path(str(path), make_context()).module
     result = running.run(module, pipeline, topology=topology)
     setting = Setting(targets.load("h200"), topology)
-    return audit.compare(Subject(module, path.name), Subject(result.module, "overlap", result.compile_options), setting)
+    return audits.compare(
+        Subject(module, path.name), Subject(result.module, "overlap", result.compile_options), setting
+    )

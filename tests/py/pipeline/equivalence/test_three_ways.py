@@ -18,7 +18,7 @@ def ring(pairs: list[list[int]], after: str = "") -> bytes:
     text = module(
         function("main", 1, [permute("%0", "%a0", pairs), after or f"%1 = stablehlo.negate %0 : {TYPE}"], ["%1"])
     )
-    text = text.replace("channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, ", "")
+    text = text.replace(", channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>", "")
     return text.replace("num_partitions = 4", "num_partitions = 1").replace("replicas = 1", "replicas = 4").encode()
 
 

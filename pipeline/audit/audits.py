@@ -1,0 +1,199 @@
+"""Audits of one module and of two: what is compiled, and what comes of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+
+from jaxlib.mlir import ir
+
+from hloverlap.passes.errors import OptionError, UnavailableError
+from hloverlap.passes.machine.topology import Topology
+from hloverlap.passes.machine.xla_options import COMBINE_THRESHOLD, COMBINE_THRESHOLD_DEFAULT, CompileOption
+from hloverlap.passes.mlir.elision import describe_elided
+from hloverlap.pipeline.audit import compiled, findings, hints, op_ids, verdict
+from hloverlap.pipeline.audit.compiled import Outcome
+from hloverlap.pipeline.audit.findings import Finding
+from hloverlap.pipeline.audit.op_ids import CollectiveOp, Tagged
+from hloverlap.pipeline.audit.topology import pass_topology, xla_topology
+from hloverlap.pipeline.audit.verdict import Totals, Verdict
+from hloverlap.pipeline.execution import resolution, running
+from hloverlap.pipeline.execution.resolution import Pipeline
+from hloverlap.pipeline.formats.errors import ReadError
+from hloverlap.pipeline.targets import LOCAL, Target
+from hloverlap.pipeline.xla.isolated_compile import TIME_LIMIT, Failure, Request
+
+Progress = Callable[[int, int], None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """What to compile for, and how."""
+
+    target: Target
+    topology: Topology | str | None = None
+    """As `topology.xla_topology` takes it; None for one host."""
+    time_limit: float = TIME_LIMIT
+    """In seconds, for one compile."""
+    use_cache: bool = True
+    """Whether answers are taken from the disk and kept there; never for the GPU that happens to be here."""
+    progress: Progress | None = None
+    """Is told how many of how many compiles are done."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Subject:
+    """A module to audit. It is not changed."""
+
+    module: ir.Module
+    name: str
+    """Of its file, to which lines of its own text refer."""
+    options: Mapping[str, CompileOption] = dataclasses.field(default_factory=dict)
+    """The XLA options that it is compiled with."""
+    label: str = ""
+    """What was done to it since, such as ``after canonicalize``."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Audit:
+    """What XLA does with one module."""
+
+    name: str
+    """The subject's."""
+    label: str
+    """The subject's."""
+    collectives: tuple[CollectiveOp, ...]
+    """In program order."""
+    outcome: Outcome
+    """The launches of the program, or why there is none."""
+    options: Mapping[str, CompileOption]
+    """The XLA options that it was compiled with."""
+    topology: str
+    """What it was compiled for, in XLA's text."""
+    findings: tuple[Finding, ...]
+    """What became of the collectives: failures first, then launch by launch, then what XLA removed."""
+    hints: tuple[Finding, ...]
+    """What might be done about it, in the order of their codes."""
+    totals: Totals
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """Two audits and how the second compares with the first."""
+
+    before: Audit
+    after: Audit
+    verdict: Verdict
+
+
+@dataclasses.dataclass(frozen=True)
+class Trial:
+    """A module compiled once more with the options of a hint, or of all hints together."""
+
+    hint: str
+    options: Mapping[str, CompileOption]
+    totals: Totals
+    failure: Failure | None
+
+
+def audit_one(subject: Subject, setting: Setting) -> Audit:
+    """Audits one module. Raises what `audit_all` raises."""
+    return audit_all([subject], setting)[0]
+
+
+def compare(before: Subject, after: Subject, setting: Setting) -> Comparison:
+    """Audits two modules, compiled side by side. Raises what `audit_all` raises."""
+    first, second = audit_all([before, after], setting)
+    # Who compares has a pass at work already, and need not be told that there is one.
+    second = dataclasses.replace(second, hints=tuple(hint for hint in second.hints if hint.code != hints.USE_OVERLAP))
+    return Comparison(first, second, verdict.judge(first.totals, second.totals))
+
+
+def rewritten(subject: Subject, pipeline: Pipeline, setting: Setting, verify_each: bool = True) -> Subject:
+    """What `pipeline` makes of a subject, with the XLA options that it asks for; the subject's own options hold.
+
+    Raises what `run` raises.
+    """
+    topology = pass_topology(setting.topology)
+    result = running.run(subject.module, pipeline, topology=topology, verify_each=verify_each)
+    options = {**result.compile_options, **subject.options}
+    return Subject(result.module, subject.name, options, f"after {resolution.spelled(pipeline)}")
+
+
+def audit_all(subjects: Sequence[Subject], setting: Setting) -> list[Audit]:
+    """Audits modules side by side; results in their order.
+
+    Raises TopologyError, OptionError (XLA does not take an option or the target), ReadError (a constant was elided),
+    UnavailableError.
+    """
+    for subject in subjects:
+        if elided := describe_elided(subject.module.operation):
+            raise ReadError(f"{subject.name}: {elided}")
+    tagged = [op_ids.tag(subject.module, _combine_limit(subject.options)) for subject in subjects]
+    requests = [_request(each, subject, setting) for each, subject in zip(tagged, subjects, strict=True)]
+    outcomes = _outcomes(requests, setting)
+    for outcome in outcomes:
+        if isinstance(outcome, Failure) and outcome.kind == "unavailable":
+            raise UnavailableError(outcome.message)
+        if isinstance(outcome, Failure) and outcome.kind == "failed":
+            raise UnavailableError(f"the process that compiles failed: {outcome.message}")
+        if isinstance(outcome, Failure) and outcome.kind == "request":
+            raise OptionError(f"XLA does not take an option or the target: {outcome.message}")
+    return [
+        Audit(
+            name=subject.name,
+            label=subject.label,
+            collectives=each.collectives,
+            outcome=outcome,
+            options=dict(request.options),
+            topology=request.topology,
+            findings=tuple(findings.find(outcome, each.collectives, each.foreseen)),
+            hints=tuple(hints.suggest(outcome, each, dict(request.options))) if setting.target.is_gpu else (),
+            totals=verdict.totals(outcome),
+        )
+        for subject, each, request, outcome in zip(subjects, tagged, requests, outcomes, strict=True)
+    ]
+
+
+def try_hints(subject: Subject, found: Audit, setting: Setting) -> list[Trial]:
+    """Compiles `subject` with the options of each hint that has some, and with all of them when there are several."""
+    wishes = [(hint.code, dict(hint.options)) for hint in found.hints if hint.options]
+    if len(wishes) > 1:
+        together: dict[str, CompileOption] = {}
+        for _, options in wishes:
+            together |= options
+        wishes.append(("all", together))
+    tagged = op_ids.tag(subject.module)
+    requests = [
+        _request(tagged, dataclasses.replace(subject, options={**subject.options, **options}), setting)
+        for _, options in wishes
+    ]
+    outcomes = _outcomes(requests, setting)
+    return [
+        Trial(code, options, verdict.totals(outcome), outcome if isinstance(outcome, Failure) else None)
+        for (code, options), outcome in zip(wishes, outcomes, strict=True)
+    ]
+
+
+def _outcomes(requests: Sequence[Request], setting: Setting) -> list[Outcome]:
+    use_cache = setting.use_cache and setting.target.name != LOCAL
+    return compiled.outcomes(requests, setting.time_limit, use_cache, setting.progress)
+
+
+def _combine_limit(options: Mapping[str, CompileOption]) -> int:
+    """Bytes of permutes that XLA's combiner joins at most."""
+    limit = options.get(COMBINE_THRESHOLD)
+    return limit if isinstance(limit, int) else COMBINE_THRESHOLD_DEFAULT
+
+
+def _request(tagged: Tagged, subject: Subject, setting: Setting) -> Request:
+    return Request(
+        module=tagged.image,
+        backend="gpu" if setting.target.is_gpu else "cpu",
+        target_config=setting.target.config,
+        topology=xla_topology(setting.topology, tagged.replicas * tagged.partitions),
+        replicas=tagged.replicas,
+        partitions=tagged.partitions,
+        shardy=tagged.shardy,
+        options=tuple(sorted(subject.options.items())),
+    )
