@@ -2,7 +2,11 @@
 
 An argument or a result of a module over many devices takes jax and XLA about 10 us a device, on either side, in which
 a core copies some 64 KiB. So what is smaller is copied into one array first and out of it in the end, by modules of
-the sender's and of the receiver's own devices. Those take jax's fast spec, since the user's arrays go in and come out.
+the sender's and of the receiver's own devices. Those take jax's fast path, since the user's arrays go in and come out.
+
+Inside one module passes/building/packing.py does the same to the operands of permutes. That one builds StableHLO and
+this one traces jnp, so they share no code, but what decides is said once: `mlir.types.is_widened` which floats travel
+as integers, and `Target.row` how many values a call unpacks.
 """
 
 from __future__ import annotations

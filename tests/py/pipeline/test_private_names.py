@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import importlib
 import pathlib
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -185,3 +186,13 @@ def test_a_name_that_is_gone_is_told() -> None:
     assert found("jax._src.compiler.compile_or_get_cached")
     assert not found("jax._src.compiler.compile_or_get_cashed")
     assert not found("jax._src.no_such_module.name")
+
+
+def test_the_page_on_new_versions_names_what_is_there() -> None:
+    page = (ROOT / "docs" / "new-jax.md").read_text(encoding="utf-8")
+    named = [text for text in re.findall(r"`([\w./-]+)`", page) if "/" in text]
+    assert len(named) > 20
+    assert [path for path in named if not (ROOT / path).exists()] == []
+    assert {path.name for path in (ROOT / "pipeline" / "jax_internals").glob("[a-z]*.py")} <= {
+        pathlib.PurePath(path).name for path in named
+    }

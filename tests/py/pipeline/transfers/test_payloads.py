@@ -11,9 +11,15 @@ import numpy as np
 import pytest
 from jax.sharding import AxisType, Mesh, NamedSharding, Sharding, SingleDeviceSharding
 from jax.sharding import PartitionSpec as P
+from jaxlib.mlir import ir
 
+from hloverlap.passes.building import packing
+from hloverlap.passes.mlir import types
+from hloverlap.passes.mlir.dialects import make_context
+from hloverlap.passes.mlir.dtypes import bits_of, is_float
 from hloverlap.pipeline.transfers.payloads import Payload, payloads
 from hloverlap.pipeline.transfers.routes import TransferSpec
+from hloverlap.pipeline.transfers.transfer_module import packed_dtype
 
 KIB = 1 << 10
 DTYPES = (
@@ -116,3 +122,17 @@ def test_every_array_is_in_one_payload() -> None:
         path((4 * n,), way, dtype) for n, way, dtype in itertools.product((1, 1 << 18), (ROWS, ROWS[::-1]), DTYPES)
     ]
     assert sorted(itertools.chain(*members(paths))) == list(range(len(paths)))
+
+
+@pytest.mark.parametrize("dtype", DTYPES[:-1], ids=lambda dtype: np.dtype(dtype).name)  # complex arrays are two to MLIR
+def test_what_is_packed_here_and_by_the_passes_is_made_of_the_same_bits(dtype: Any) -> None:
+    with jax.enable_x64(True):
+        text = jax.jit(lambda x: x).lower(jax.ShapeDtypeStruct((4,), dtype)).as_text()
+        here = packed_dtype(np.dtype(dtype))
+    module = ir.Module.parse(text, make_context())
+    element = types.element_of(module.body.operations[0].type.inputs[0])
+    stored = packing._stored(element)
+    assert types.bits_of(stored) == bits_of(here)
+    assert isinstance(stored, ir.IntegerType) == (not is_float(here))
+    if dtype is not np.bool_:  # a byte in either case, which jnp need not say
+        assert (stored == element) == (here == np.dtype(dtype))
