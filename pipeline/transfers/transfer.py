@@ -90,7 +90,7 @@ class _ModuleCall:
         source, target = ([payload.shards[n] for payload in payloads] for n in (0, 1))
         self._slots = [
             _LocalSlot(
-                slot=slot,
+                planned=slot,
                 dtype=jnp.dtype(slot.dtype),
                 inputs=_ShardRefs([_shard_ref(slot.source.get(n), source, device) for n, device in mine], source),
                 outputs=_ShardRefs([_shard_ref(slot.target.get(n), target, device) for n, device in mine], target),
@@ -119,11 +119,11 @@ class _ModuleCall:
             elif number in self._zero_arguments:
                 arguments.append(self._zero_arguments[number])
             else:
-                is_kept = not slot.slot.donated and slot.slot.bytes <= _KEPT_ZEROS
-                make = _zeros if slot.slot.donated else self._zeros if is_kept else for_this_call
+                is_kept = not slot.planned.donated and slot.planned.bytes <= _KEPT_ZEROS
+                make = _zeros if slot.planned.donated else self._zeros if is_kept else for_this_call
                 argument = slot.argument(
                     [
-                        held[ref[0]][ref[1]] if ref else make(slot.slot.source_shape, slot.dtype, device)
+                        held[ref[0]][ref[1]] if ref else make(slot.planned.source_shape, slot.dtype, device)
                         for ref, device in zip(slot.inputs.refs, self._devices, strict=True)
                     ]
                 )
@@ -161,7 +161,7 @@ class _ShardRefs:
 class _LocalSlot:
     """A slot as this process sees it."""
 
-    slot: Slot
+    planned: Slot
     dtype: np.dtype
     inputs: _ShardRefs
     """The shards that it takes."""
@@ -173,7 +173,7 @@ class _LocalSlot:
     @functools.cached_property
     def _is_converted(self) -> bool:
         """Whether the module takes the shards in another form than they have."""
-        return self.slot.source_shape == () or transfer_module.module_dtype(self.dtype) != self.dtype
+        return self.planned.source_shape == () or transfer_module.module_dtype(self.dtype) != self.dtype
 
     def argument(self, shards: Sequence[jax.Array]) -> jax.Array:
         """Makes the module's argument of a shard for each device."""
@@ -183,7 +183,7 @@ class _LocalSlot:
         """Makes the shards that arrived of those of the module's result."""
         if not self._is_converted:
             return shards
-        return [transfer_module.from_module(shard, self.slot.target_shape, self.dtype) for shard in shards]
+        return [transfer_module.from_module(shard, self.planned.target_shape, self.dtype) for shard in shards]
 
 
 def _shard_ref(payload: int | None, shards: Sequence[Mapping[jax.Device, int]], device: jax.Device) -> _ShardRef | None:
