@@ -1,4 +1,4 @@
-"""Gives equal permutes one form, so that other passes and XLA's combiner see that they are equal."""
+"""Gives permutes that move the same data the same way one form, where XLA or a pass gains by it."""
 
 from __future__ import annotations
 
@@ -9,34 +9,42 @@ from jaxlib.mlir import ir
 
 from hloverlap.passes.analysis import stream_annotations
 from hloverlap.passes.analysis.collectives import PERMUTE, mode_of, pairs_of, set_pairs
+from hloverlap.passes.analysis.concurrency import place
 from hloverlap.passes.analysis.effects import Effects
 from hloverlap.passes.base import Pass
 from hloverlap.passes.context import Context
 from hloverlap.passes.mlir.locations import describe
 from hloverlap.passes.mlir.modules import DeviceCounts, device_counts
 from hloverlap.passes.mlir.symbols import Symbols
-from hloverlap.passes.mlir.walk import blocks_with
+from hloverlap.passes.mlir.walk import blocks_with, ops_in
+
+# Lanes tell what is independent; as many as this find it where a module has a few chains of permutes.
+_LANES = 8
 
 
 @dataclasses.dataclass(frozen=True)
 class CanonicalizePermutes(Pass):
-    """Sorts pairs; removes permutes that move nothing; makes one of equal permutes of one value."""
+    """Removes permutes that move nothing; makes one of equal permutes of one value; puts pairs in one order.
+
+    XLA's combiner joins independent permutes only if their pairs are equal in the same order. So pairs are put in order
+    where that makes permutes equal which XLA then joins, and nowhere else: a permute that is alone keeps its own order.
+    """
 
     name = "canonicalize-permutes"
-    summary = "Sorts the pairs of each permute, removes identity permutes, and shares equal ones."
+    summary = "Removes identity permutes, shares equal ones, and sorts pairs where XLA can then join permutes."
     example = """\
 before: %a = "stablehlo.collective_permute"(%x) <{… [[1, 0], [0, 1]] …}>
         %b = "stablehlo.collective_permute"(%x) <{… [[0, 1], [1, 0]] …}>
         %c = stablehlo.add %a, %b
-after:  %a = "stablehlo.collective_permute"(%x) <{… [[0, 1], [1, 0]] …}>
+after:  %a = "stablehlo.collective_permute"(%x) <{… [[1, 0], [0, 1]] …}>
         %c = stablehlo.add %a, %a"""
     statistics: ClassVar[dict[str, str]] = {
-        "num-sorted": "permutes whose pairs were put in order",
+        "num-sorted": "permutes whose pairs were put in order for XLA to join them",
         "num-identity": "permutes removed because every device sends to itself",
         "num-shared": "permutes removed because an equal one of the same value is there",
     }
     remarks: ClassVar[dict[str, str]] = {
-        "CPE001": "put its source-target pairs in ascending order",
+        "CPE001": "put its source-target pairs in ascending order, so that XLA joins it with others",
         "CPE002": "removed it: every device sends its value to itself",
         "CPE003": "removed it: an equal one of the same value is there before it",
         "CPE004": "kept it, though it sends nothing: devices that it does not name get zeros",
@@ -48,6 +56,8 @@ after:  %a = "stablehlo.collective_permute"(%x) <{… [[0, 1], [1, 0]] …}>
         counts = device_counts(op)
         for block in blocks_with(op, PERMUTE):
             self._block(block, effects, counts, context)
+        if context.costs.joins_equal_pairs:
+            self._sort(op, context)
 
     def _block(self, block: ir.Block, effects: Effects, counts: DeviceCounts, context: Context) -> None:
         seen: dict[tuple[object, ...], ir.Operation] = {}
@@ -56,10 +66,9 @@ after:  %a = "stablehlo.collective_permute"(%x) <{… [[0, 1], [1, 0]] …}>
                 if seen and effects.is_ordered(op):
                     seen.clear()  # nothing is shared across a token, a barrier or a side effect
                 continue
-            self._sort(op, context)
             if self._remove_identity(op, counts, context):
                 continue
-            key = (op.operands[0], mode_of(op), pairs_of(op), stream_annotations.carried(op))
+            key = (op.operands[0], _ways(op), stream_annotations.carried(op))
             first = seen.setdefault(key, op)
             if first is not op:
                 context.remark("CPE003", f"Removed: it sends the same value the same way as {describe(first)}.", op)
@@ -67,14 +76,27 @@ after:  %a = "stablehlo.collective_permute"(%x) <{… [[0, 1], [1, 0]] …}>
                 op.erase()
                 self.count(context, "num-shared")
 
-    def _sort(self, op: ir.Operation, context: Context) -> None:
-        pairs = pairs_of(op)
-        ordered = sorted(pairs)
-        if list(pairs) == ordered:
+    def _sort(self, module: ir.Operation, context: Context) -> None:
+        """Puts pairs in order where XLA then joins permutes that it would not join as they are."""
+        alike: dict[tuple[object, ...], list[ir.Operation]] = {}
+        for op in ops_in(module, PERMUTE):
+            alike.setdefault(_ways(op), []).append(op)
+        mixed = {ways: ops for ways, ops in alike.items() if len({pairs_of(op) for op in ops}) > 1}
+        if not mixed:
             return
-        set_pairs(op, ordered)
-        context.remark("CPE001", "Put the source-target pairs in ascending order; they move the same data.", op)
-        self.count(context, "num-sorted")
+        written = [(op, pairs_of(op), ways) for ways, ops in mixed.items() for op in ops]
+        for op, pairs, _ in written:
+            set_pairs(op, sorted(pairs))
+        order = {op: pairs for op, pairs, _ in written}
+        joined = [[op for op in launch if op in order] for launch in _joined(module, context)]
+        gaining = {_ways(launch[0]) for launch in joined if len({order[op] for op in launch}) > 1}
+        for op, pairs, ways in written:
+            if ways not in gaining:
+                set_pairs(op, pairs)
+            elif list(pairs) != sorted(pairs):
+                text = "Put the source-target pairs in ascending order, so that XLA joins it with others like it."
+                context.remark("CPE001", text, op)
+                self.count(context, "num-sorted")
 
     def _remove_identity(self, op: ir.Operation, counts: DeviceCounts, context: Context) -> bool:
         pairs = pairs_of(op)
@@ -95,3 +117,15 @@ after:  %a = "stablehlo.collective_permute"(%x) <{… [[0, 1], [1, 0]] …}>
         op.erase()
         self.count(context, "num-identity")
         return True
+
+
+def _ways(op: ir.Operation) -> tuple[object, ...]:
+    """What is equal for permutes that send along the same ways."""
+    return mode_of(op), tuple(sorted(pairs_of(op)))
+
+
+def _joined(module: ir.Operation, context: Context) -> list[list[ir.Operation]]:
+    """The permutes that XLA makes one of, for each such launch."""
+    own = stream_annotations.own_ops(module)
+    lanes = place(Symbols(module), _LANES, own, frozenset({PERMUTE}), context.capabilities)
+    return [[member.op for member in unit.members] for unit in lanes.units if len(unit.members) > 1]

@@ -1,13 +1,17 @@
 // RUN: hlo-opt %s --canonicalize-permutes --split-input-file 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 
-// Pairs are put in ascending order: the two directions around a ring of two devices are one and the same permute.
-// XLA joins permutes only if their pairs are equal in the same order.
+// A target whose XLA joins nothing gains nothing by an order.
+// RUN: hlo-opt %s --canonicalize-permutes --split-input-file --target=gloo 2>&1 >/dev/null | FileCheck %s --check-prefix=GLOO
+// GLOO-NOT: CPE001
+
+// The two directions around a ring of two devices are one and the same permute. XLA joins independent permutes only if
+// their pairs are equal in the same order, so they are put in ascending order.
 // CHECK-LABEL: func.func public @both_ways_around_two
 // CHECK: %[[A:.+]] = "stablehlo.collective_permute"(%arg0) {{.*}}dense<{{\[\[}}0, 1], [1, 0]]>
 // CHECK: %[[B:.+]] = "stablehlo.collective_permute"(%arg1) {{.*}}dense<{{\[\[}}0, 1], [1, 0]]>
 // CHECK: return %[[A]], %[[B]]
-// REMARK: remark: CPE001: Put the source-target pairs in ascending order; they move the same data.
+// REMARK: remark: CPE001: Put the source-target pairs in ascending order, so that XLA joins it with others like it.
 module attributes {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @both_ways_around_two(%arg0: tensor<4xf32>, %arg1: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
     %0 = "stablehlo.collective_permute"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>}> : (tensor<4xf32>) -> tensor<4xf32>
@@ -98,5 +102,47 @@ module attributes {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 1 : i32} {
     %1 = stablehlo.optimization_barrier %0 : tensor<4xf32>
     %2 = "stablehlo.collective_permute"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4xf32>) -> tensor<4xf32>
     return %1, %2 : tensor<4xf32>, tensor<4xf32>
+  }
+}
+
+// -----
+
+// What is alone gains nothing by another order, so it keeps its own: jax's transpose of a permute is always unsorted.
+// REMARK-NOT: CPE001
+// CHECK-LABEL: func.func public @alone
+// CHECK: dense<{{\[\[}}1, 0], [0, 1]]>
+module attributes {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @alone(%arg0: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = "stablehlo.collective_permute"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[1, 0], [0, 1]]> : tensor<2x2xi64>}> : (tensor<4xf32>) -> tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+}
+
+// -----
+
+// Nor does one that waits for the other.
+// CHECK-LABEL: func.func public @in_turn
+// CHECK: dense<{{\[\[}}0, 1], [1, 0]]>
+// CHECK: dense<{{\[\[}}1, 0], [0, 1]]>
+module attributes {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @in_turn(%arg0: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = "stablehlo.collective_permute"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>}> : (tensor<4xf32>) -> tensor<4xf32>
+    %1 = stablehlo.negate %0 : tensor<4xf32>
+    %2 = "stablehlo.collective_permute"(%1) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[1, 0], [0, 1]]> : tensor<2x2xi64>}> : (tensor<4xf32>) -> tensor<4xf32>
+    return %2 : tensor<4xf32>
+  }
+}
+
+// -----
+
+// Where equal ones are made one, that one keeps its order.
+// CHECK-LABEL: func.func public @shared_unsorted
+// CHECK: dense<{{\[\[}}1, 0], [0, 1]]>
+// CHECK-NEXT: return %0, %0
+module attributes {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @shared_unsorted(%arg0: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+    %0 = "stablehlo.collective_permute"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[1, 0], [0, 1]]> : tensor<2x2xi64>}> : (tensor<4xf32>) -> tensor<4xf32>
+    %1 = "stablehlo.collective_permute"(%arg0) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>}> : (tensor<4xf32>) -> tensor<4xf32>
+    return %0, %1 : tensor<4xf32>, tensor<4xf32>
   }
 }

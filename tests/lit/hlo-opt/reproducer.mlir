@@ -27,6 +27,10 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @main(%x: tensor<8xf32>) -> tensor<8xf32> {
     %0 = "stablehlo.collective_permute"(%x) <{source_target_pairs = dense<[[3, 0], [0, 1], [1, 2], [2, 3]]> : tensor<4x2xi64>,
       channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<8xf32>) -> tensor<8xf32>
-    return %0 : tensor<8xf32>
+    %1 = stablehlo.negate %x : tensor<8xf32>
+    %2 = "stablehlo.collective_permute"(%1) <{source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>,
+      channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<8xf32>) -> tensor<8xf32>
+    %3 = stablehlo.add %0, %2 : tensor<8xf32>
+    return %3 : tensor<8xf32>
   }
 }
