@@ -18,7 +18,7 @@ from hloverlap.passes.analysis.segments import Segment, reorder
 from hloverlap.passes.base import Pass
 from hloverlap.passes.building import device_select
 from hloverlap.passes.context import Context, Declined
-from hloverlap.passes.merging.strategy import WORTH
+from hloverlap.passes.merging.strategy import WORTH, doubt
 from hloverlap.passes.mlir.locations import describe
 from hloverlap.passes.mlir.symbols import Symbols
 from hloverlap.passes.mlir.walk import has_uses
@@ -58,7 +58,7 @@ after:  %c = stablehlo.select %from_1, %y, %x
         "JPP003": "not joined: it carries an attribute of somebody else's",
         "JPP004": "not joined: no select of its type is known to keep every bit",
         "JPP005": "not joined: a device cannot tell here which id it has",
-        "JPP006": "not joined: the estimate says that it would take longer",
+        "JPP006": "not joined: the estimate says that it would take longer, or gain too little to be sure",
     }
 
     def run(self, op: ir.Operation, context: Context) -> None:
@@ -140,7 +140,7 @@ class _Joiner:
                 name = self._context.costs.name
                 if fact.mode == other.mode and joined > WORTH * apart:
                     text = f"with {describe(other.op)} it would take about {joined:.0f} us on {name}, apart {apart:.0f}"
-                    return Declined("JPP006", f"{text} us")
+                    return Declined("JPP006", f"{text} us{doubt(joined, apart)}")
         return Declined("JPP002", "none of its type that is ready at the same time has other sources and other targets")
 
     def _pays(self, fact: Collective, part: _Permutes) -> bool:

@@ -59,7 +59,7 @@ after:  %0:2 = call @collectives_group(%x, %y) {mhlo.frontend_attributes =
         "MCT008": "not merged: the transfer would be larger than max-bytes",
         "MCT009": "not merged: XLA joins those with the same pairs by itself",
         "MCT010": "not merged: a group is no single launch here, or nothing runs beside it",
-        "MCT011": "not merged: the estimate says that it would take longer",
+        "MCT011": "not merged: the estimate says that it would take longer, or gain too little to be sure",
         "MCT012": "not merged: its block has too many kinds of permutes",
         "MCT013": "not merged: in a group, a device that receives nothing would not get zeros",
         "MCT014": "not merged: inside a host, packing several types takes longer than it saves",

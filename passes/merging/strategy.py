@@ -16,6 +16,11 @@ from hloverlap.passes.mlir.symbols import Symbols
 WORTH = 0.85
 
 
+def doubt(merged: float, apart: float) -> str:
+    """Says after two estimates why the better one is not taken, "" where it is the better one that is."""
+    return f", and a gain of less than {1 - WORTH:.0%} is not trusted" if WORTH * apart < merged < apart else ""
+
+
 class Strategy(abc.ABC):
     """One way to merge, in one module."""
 
@@ -68,7 +73,7 @@ class Strategy(abc.ABC):
             target = self.context.costs
             now = "as XLA joins them" if target.joins_equal_pairs else "apart"
             text = f"{self.result} would take about {merged:.0f} us on {target.name}, {now} {apart:.0f} us"
-            return Declined("MCT011", text)
+            return Declined("MCT011", text + doubt(merged, apart))
         return None
 
     def crosses(self, permutes: Sequence[Collective]) -> bool:
