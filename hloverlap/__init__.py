@@ -15,7 +15,7 @@ from typing import Any
 
 @functools.cache
 def _homes() -> dict[str, str]:
-    """The public names, each with the module that it lives in, as the stub beside this file imports them."""
+    """Gives the public names, each with the module that it lives in, as the stub beside this file imports them."""
     import ast
     import pathlib
 

@@ -44,6 +44,7 @@ after:  %b = "stablehlo.collective_permute"(%x) <{… [[0, 2], [1, 3]] …}>"""
     }
 
     def run(self, op: ir.Operation, context: Context) -> None:
+        """Composes permutes of permutes in each segment of the module."""
         for segment in segments_with_permutes(Symbols(op), at_least=1):
             self._segment(segment, context)
 
@@ -65,7 +66,7 @@ after:  %b = "stablehlo.collective_permute"(%x) <{… [[0, 2], [1, 3]] …}>"""
                 self.count(context, "num-removed")
 
     def _objection(self, inner: ir.Operation, outers: Sequence[ir.Operation]) -> Declined | None:
-        """Why a permute is left, if there is one of its result at all; outers: those that stand in its segment."""
+        """Says why a permute of which there are permutes is left; None if it can go. outers: those in its segment."""
         users = [use.owner.operation.name for use in inner.results[0].uses]
         if PERMUTE not in users:
             return None

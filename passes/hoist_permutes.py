@@ -34,12 +34,11 @@ _OWN_ATTRIBUTES = {
 
 @dataclasses.dataclass(frozen=True)
 class HoistPermutes(Pass):
-    """A slice, and a convert to a narrower type, is done before the data is sent, with the reshapes and transposes on
-    the way to it.
+    """Does a slice, and a convert to a narrower type, before the data is sent.
 
-    Zeros stay zeros in all of them, so devices that nothing is sent to have the same as before. A convert that is
-    nearer to the ops before the permute may be computed more exactly with them, where XLA allows itself excess
-    precision; `converts=false` leaves all of them.
+    The reshapes and transposes on the way to it are done before, too. Zeros stay zeros in all of them, so devices that
+    nothing is sent to have the same as before. A convert that is nearer to the ops before the permute may be computed
+    more exactly with them, where XLA allows itself excess precision; `converts=false` leaves all of them.
     """
 
     name = "hoist-permutes"
@@ -68,6 +67,7 @@ after:  %b = stablehlo.slice %x [0:1, 0:128]
     converts: bool = option(True, "whether to do converts before the permute, too")
 
     def run(self, op: ir.Operation, context: Context) -> None:
+        """Hoists what it can above each permute of the module that is in no group."""
         for segment in segments_with_permutes(Symbols(op), at_least=1):
             self._segment(segment, context)
 
@@ -88,7 +88,7 @@ after:  %b = stablehlo.slice %x [0:1, 0:128]
                 self.count(context, "num-declined")
 
     def _chain(self, permute: ir.Operation, here: set[ir.Value]) -> tuple[list[ir.Operation], Declined | None]:
-        """The ops after a permute that could be before it, and why the next one, if that makes less, could not."""
+        """Lists the ops after a permute that could be before it; says why the next one that makes less could not."""
         value: ir.Value = permute.results[0]
         chain: list[ir.Operation] = []
         while True:
@@ -147,7 +147,7 @@ def _hoist(permute: ir.Operation, chain: Sequence[ir.Operation], context: Contex
 
 
 def _may_move(op: ir.Operation) -> bool:
-    """Whether an op moves data, or converts it to a narrower type."""
+    """Says whether an op moves data, or converts it to a narrower type."""
     if op.name not in _OWN_ATTRIBUTES or (op.name == _CONVERT and not _makes_smaller(op)):
         return False
     return has_static_shape(op.operands[0].type) and has_static_shape(op.results[0].type)
@@ -166,7 +166,7 @@ def _makes_smaller(op: ir.Operation) -> bool:
 
 
 def _is_converted(value: ir.Value) -> bool:
-    """Whether a value comes from a convert, moved at most."""
+    """Says whether a value comes from a convert, moved at most."""
     while (op := definition(value)) is not None and op.name in _OWN_ATTRIBUTES:
         if op.name == _CONVERT:
             return True

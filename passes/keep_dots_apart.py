@@ -53,6 +53,7 @@ after:  the same, and --xla_gpu_dot_merger_threshold_mb=0"""
     }
 
     def run(self, op: ir.Operation, context: Context) -> None:
+        """Asks for XLA's dot merger to be off where merged matmuls would wait for a transfer."""
         symbols = Symbols(op)
         grouped = grouped_functions(symbols)
         merged = [
@@ -80,14 +81,15 @@ after:  the same, and --xla_gpu_dot_merger_threshold_mb=0"""
 
 @dataclasses.dataclass(frozen=True)
 class _Dot:
-    """level: how many collectives have to end, one after the other, before it can start."""
+    """A matmul, and when it can start."""
 
     op: ir.Operation
     level: int
+    """How many collectives have to end, one after the other, before it can start."""
 
 
 def _merged(block: ir.Block) -> Iterator[list[_Dot]]:
-    """The sets of matmuls that XLA merges, as far as the module shows it, each by level."""
+    """Lists the sets of matmuls that XLA merges, as far as the module shows it, each by level."""
     *ops, following = (view.operation for view in block.operations)
     segment = Segment.of(ops, None, following)
     sharing = list(_sharing(segment.ops))
@@ -102,7 +104,7 @@ def _merged(block: ir.Block) -> Iterator[list[_Dot]]:
 
 
 def _sharing(ops: Sequence[ir.Operation]) -> Iterator[list[int]]:
-    """Indices of matmuls that have an operand in common, on the same side, and contract and batch it alike."""
+    """Lists the indices of matmuls with an operand in common, on the same side, that contract and batch it alike."""
     found: dict[tuple[int, ir.Value, str], list[int]] = {}
     for number, op in enumerate(ops):
         if op.name == DOT and all(has_static_shape(value.type) for value in (*op.operands, *op.results)):
@@ -113,7 +115,7 @@ def _sharing(ops: Sequence[ir.Operation]) -> Iterator[list[int]]:
 
 
 def _needed(segment: Segment, sharing: Sequence[Sequence[int]]) -> list[int]:
-    """For each op a bit for each set of which a member is on a way that leads to it, or is itself."""
+    """Gives for each op a bit for each set of which a member is on a way that leads to it, or is itself."""
     own: dict[int, int] = {}
     for bit, number in itertools.chain.from_iterable(
         ((bit, number) for number in numbers) for bit, numbers in enumerate(sharing)

@@ -43,13 +43,13 @@ class _Exchange:
 
 @dataclasses.dataclass(frozen=True)
 class LowerSendRecv(Pass):
-    """`jax.lax.psend` gives a token and `jax.lax.precv` takes one: together they are a permute in two halves. A send
-    and a recv have an order among the ops with tokens, so nothing can be merged with them; a permute has none.
+    """Makes a permute of what `jax.lax.psend` and `jax.lax.precv` write: a send with a token, and a recv after it.
 
-    Only where a token leads from nowhere but the send to nowhere but the recv, of the same pairs and type, is the order
-    nobody's wish. What is left is listed, with the reason. Both give zeros to a device that nothing is sent to: on two
-    H200s the results are the same bit for bit. XLA:GPU refuses sends around a ring, so what comes out is mostly partial
-    and for `join-partial-permutes`.
+    A send and a recv have an order among the ops with tokens, so nothing can be merged with them; a permute has none.
+    Only where a token leads from nowhere but the send to nowhere but the recv, of the same pairs and type, has nobody
+    asked for that order. What is left is listed, with the reason. Both give zeros to a device that nothing is sent to:
+    on two H200s the results are the same bit for bit. XLA:GPU refuses sends around a ring, so what comes out is mostly
+    partial and for `join-partial-permutes`.
     """
 
     name = "lower-send-recv"
@@ -74,6 +74,7 @@ after:  %y = "stablehlo.collective_permute"(%x) <{… source_target_pairs = dens
     }
 
     def run(self, op: ir.Operation, context: Context) -> None:
+        """Lowers the pairs of send and recv that nothing else orders, and says why others are left."""
         symbols = Symbols(op)
         effects = Effects(symbols)
         grouped = grouped_functions(symbols)
@@ -113,7 +114,7 @@ after:  %y = "stablehlo.collective_permute"(%x) <{… source_target_pairs = dens
 
 
 def _exchange(recv: ir.Operation) -> _Exchange | Declined:
-    """The exchange that a recv ends, or why that is no permute: a code and a clause."""
+    """Gives the exchange that a recv ends, or why that is no permute."""
     block = recv.block
     send = _owner(recv.operands[0], block)
     if send is None or send.name != _SEND:
@@ -138,7 +139,10 @@ def _exchange(recv: ir.Operation) -> _Exchange | Declined:
 
 
 def _held_up(ordered: Sequence[ir.Operation], found: Mapping[ir.Value, _Exchange]) -> dict[ir.Value, ir.Operation]:
-    """Exchanges, by key, between whose ends an op with an order stands that belongs to none of `found`; and that op."""
+    """Finds the exchanges, by key, between whose ends another op with an order stands; gives that op for each.
+
+    It is an op that belongs to none of `found`.
+    """
     ends = {end.results[0]: key for key, exchange in found.items() for end in (exchange.send, exchange.recv)}
     opened: dict[ir.Value, int] = {}
     held: dict[ir.Value, ir.Operation] = {}
@@ -159,7 +163,7 @@ def _is_between_devices(end: ir.Operation) -> bool:
 
 
 def _owner(value: ir.Value, block: ir.Block) -> ir.Operation | None:
-    """The op of the block that gives a value; None for an argument, and for a value from outside."""
+    """Gives the op of the block that gives a value; None for an argument, and for a value from outside."""
     op = definition(value)
     return op if op is not None and op.block == block else None
 

@@ -1,4 +1,4 @@
-"""Which passes there are. A pass is imported when it is asked for, not before."""
+"""Knows which passes there are. A pass is imported when it is asked for, not before."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PIPELINES = {
 
 
 def find(name: str) -> type[Pass] | None:
-    """The pass of this name: one of ours, else one that an installed package brings, else None.
+    """Gives the pass of this name: one of ours, else one that an installed package brings, else None.
 
     A package's broken entry point raises the ImportError or AttributeError that it causes.
     """
@@ -44,7 +44,7 @@ def find(name: str) -> type[Pass] | None:
 
 
 def names() -> list[str]:
-    """All names `find` knows: ours in order of use, then those of packages, sorted."""
+    """Lists all names `find` knows: ours in order of use, then those of packages, sorted."""
     foreign = sorted({entry.name for entry in _entry_points()} - BUILTIN.keys())
     return [*BUILTIN, *foreign]
 

@@ -7,7 +7,7 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True)
 class Remark:
-    """One message about one op of a module."""
+    """What a pass, MLIR or an audit says about one op of a module."""
 
     code: str
     """Stable, e.g. ``ACS001``; the letters name the pass or the command. What MLIR itself says has none: ""."""
@@ -25,11 +25,11 @@ class Remark:
 
     @property
     def headline(self) -> str:
-        """The first line of the message."""
+        """Gives the first line of the message."""
         return self.message.strip().split("\n", 1)[0]
 
     def place(self, name: str) -> str:
-        """Where it is, as `place` spells it."""
+        """Says where the op is, as `place` spells it."""
         return place(self.file, self.line, name)
 
 
@@ -40,5 +40,5 @@ def place(file: str, line: int, name: str) -> str:
 
 
 def file_name(file: str, name: str) -> str:
-    """The file, or `name` where it is the module's own text or unknown."""
+    """Gives the file, or `name` where it is the module's own text or unknown."""
     return name if file in ("", "-") else file

@@ -24,10 +24,10 @@ from hloverlap.passes.mlir.symbols import Symbols
 
 @dataclasses.dataclass(frozen=True)
 class SplitPermutesByHost(Pass):
-    """So that each half takes its own road: device to device inside a host, merged with others between hosts.
+    """Lets each half take its own route: device to device inside a host, merged with others between hosts.
 
-    Both halves send the same value; a device takes the result of the half that it is a target of. It costs a select
-    and a launch, so it is worth while only for large data, and only if something is made of the halves.
+    Both halves send the same value; a device takes the result of the half that it is a target of. It costs a select and
+    a launch, so it is worth while only for large data, and only if something is made of the halves.
     """
 
     name = "split-permutes-by-host"
@@ -53,6 +53,7 @@ after:  %b = "stablehlo.collective_permute"(%x) <{… [[0, 1], [2, 3]] …}>
     min_bytes: int = option(0, "fewest bytes that a device sends in a permute worth splitting")
 
     def run(self, op: ir.Operation, context: Context) -> None:
+        """Splits each permute of the module that goes both ways and is large enough."""
         if self.min_bytes < 0:
             raise PassError(f"min-bytes={self.min_bytes} is no size; give at least 0")
         topology = context.topology

@@ -14,7 +14,7 @@ from hloverlap.passes.context import Context
 
 @dataclasses.dataclass(frozen=True)
 class StripStreamAnnotations(Pass):
-    """The user's own annotations, and every other frontend attribute, stay."""
+    """Takes out our own annotations alone: the user's, and every other frontend attribute, stay."""
 
     name = "strip-stream-annotations"
     summary = "Removes the stream annotations that assign-collective-streams added, and no others."
@@ -28,6 +28,7 @@ after:  "stablehlo.collective_permute"(%x) … {mhlo.frontend_attributes = {thei
     }
 
     def run(self, op: ir.Operation, context: Context) -> None:
+        """Strips every op of the module that carries an annotation of ours."""
         for collective in stream_annotations.own_ops(op):
             stream_annotations.strip(collective)
             self.count(context, "num-stripped")

@@ -17,7 +17,10 @@ _CHECKS = (annotation_checks.check, pair_checks.check, flight_checks.check, bran
 
 @dataclasses.dataclass(frozen=True)
 class VerifyCollectives(Pass):
-    """An error is what makes XLA stop or abort; a warning, what can go wrong when it runs; a remark, what is odd."""
+    """Reports faults: an error is what makes XLA stop or abort.
+
+    A warning is what can go wrong when it runs; a remark, what is odd.
+    """
 
     name = "verify-collectives"
     summary = "Reports collectives that abort XLA, can deadlock or give wrong results; changes nothing."
@@ -48,6 +51,7 @@ says:   error: VCL001: The stream annotation 'fast' is no decimal number of 32 b
     }
 
     def run(self, op: ir.Operation, context: Context) -> None:
+        """Makes each of the checks on the module, and counts what they found."""
         symbols = Symbols(op)
         before = len(context.remarks)
         for check in _CHECKS:

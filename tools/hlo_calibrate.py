@@ -52,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def measure(processes: int, devices: int, seconds: float = _SECONDS) -> dict[str, Any]:
-    """The constants of this machine, as `cost.load` reads them. Raises LaunchError."""
+    """Gives the constants of this machine, as `cost.load` reads them. Raises LaunchError."""
     from hloverlap.pipeline.children.process_group import launch
 
     said = launch(_WORKER, None, processes, devices, seconds)

@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _find(given: argparse.Namespace) -> Program:
-    """The program, found, and all arguments, right. Raises NotFoundError and UsageError."""
+    """Gives the program, found, and all arguments, right. Raises NotFoundError and UsageError."""
     program = as_main.module(given.program) if given.module else as_main.script(given.program)
     if refusal := _refusal(given.pass_pipeline, given.topology):
         raise UsageError(refusal)
@@ -88,7 +88,7 @@ def _install(given: argparse.Namespace) -> State:
 
 
 def _refusal(pipeline: str, topology: str | None) -> str:
-    """What there is against the pipeline or the topology, "" for nothing."""
+    """Gives what there is against the pipeline or the topology, "" for nothing."""
     from hloverlap.passes.machine.topology import Topology
 
     try:

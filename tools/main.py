@@ -52,7 +52,7 @@ def run(name: str, work: Callable[[Sequence[str]], int], argv: Sequence[str] | N
 
 
 def _status(name: str, work: Callable[[Sequence[str]], int], argv: Sequence[str]) -> int:
-    """The status of `work`, whose exceptions become messages. Raises BrokenPipeError and KeyboardInterrupt."""
+    """Gives the status of `work`, whose exceptions become messages. Raises BrokenPipeError and KeyboardInterrupt."""
     try:
         status = work(argv)
         if sys.stdout is not None:  # None: closed by whoever started the process

@@ -16,7 +16,7 @@ class Table:
 
 
 def layout(table: Table, decorated: bool = False) -> str:
-    """The table in aligned columns. decorated: drawn with lines and colours, for a terminal."""
+    """Gives the table in aligned columns. decorated: drawn with lines and colours, for a terminal."""
     if decorated:
         return _rich(table)
     widths = _widths(table)

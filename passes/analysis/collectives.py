@@ -1,4 +1,4 @@
-"""What one collective op is: kind, pairs, bytes, mode, and the attributes XLA reads from it."""
+"""Reads what one collective op is: kind, pairs, bytes, mode, and the attributes XLA reads from it."""
 
 from __future__ import annotations
 
@@ -30,23 +30,26 @@ KINDS = frozenset(
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Collective:
-    """A collective op as facts. Equal only to itself, so that it can stand for its op in a table.
+    """Holds the facts of a collective op. It is equal only to itself, so that it can stand for its op in a table.
 
-    (An op cannot: its hash is one of its contents, and changes when the op does. Nor can it once it is erased.)
-
-    kind: the op's name without its dialect. pairs: of a permute, in the op's own order, else (). bytes: what one
-    partition puts in. mode: ``partition`` when the ids are partition ids (a channel is given), else ``replica``.
-    stream, domain: the texts of a stream annotation and of a communication domain, or None. combiner_key: or "".
+    The op itself cannot: its hash is one of its contents, and changes when the op does. Nor can it once it is erased.
     """
 
     op: ir.Operation
     kind: str
+    """The op's name without its dialect."""
     pairs: tuple[Pair, ...]
+    """The source-target pairs of a permute, in the op's own order; () for any other collective."""
     bytes: int
+    """What one partition puts in."""
     mode: str
+    """``partition`` when the ids are partition ids (a channel is given), else ``replica``."""
     stream: str | None
+    """The text of the stream annotation, or None."""
     domain: str | None
+    """The text of the communication domain, or None."""
     combiner_key: str
+    """The text of the combiner key; "" where there is none."""
 
     @classmethod
     def of(cls, op: ir.Operation) -> Collective:
@@ -65,17 +68,17 @@ class Collective:
 
     @property
     def canonical_pairs(self) -> tuple[Pair, ...]:
-        """The pairs in ascending order: two permutes that move the same data the same way agree here."""
+        """Gives the pairs in ascending order: two permutes that move the same data the same way agree here."""
         return tuple(sorted(self.pairs))
 
     @property
     def dtypes(self) -> tuple[str, ...]:
-        """Element type of each operand, as MLIR prints it."""
+        """Gives the element type of each operand, as MLIR prints it."""
         return tuple(str(element_of(operand.type)) for operand in self.op.operands)
 
 
 def pairs_of(op: ir.Operation) -> tuple[Pair, ...]:
-    """source_target_pairs of a permute, in its own order."""
+    """Reads the source_target_pairs of a permute, in its own order."""
     attribute: Any = op.attributes["source_target_pairs"]
     rows: Any = memoryview(attribute).tolist()  # to iterate over the attribute takes seven times as long
     return cast("tuple[Pair, ...]", tuple(map(tuple, rows)))
@@ -88,7 +91,7 @@ def set_pairs(op: ir.Operation, pairs: Sequence[Pair]) -> None:
 
 
 def mode_of(op: ir.Operation) -> str:
-    """``partition`` or ``replica``: XLA takes the ids for partition ids when the channel is above 0.
+    """Gives ``partition`` or ``replica``: XLA takes the ids for partition ids when the channel is above 0.
 
     Where ``use_global_device_ids`` is set, a channel means flattened ids; they count as partition ids here.
     """
@@ -99,5 +102,5 @@ def mode_of(op: ir.Operation) -> str:
 
 
 def is_group_call(op: ir.Operation) -> bool:
-    """Whether an op is a call that XLA runs as one group of collectives."""
+    """Says whether an op is a call that XLA runs as one group of collectives."""
     return op.name == CALL and frontend_attributes.GROUP in frontend_attributes.read(op)

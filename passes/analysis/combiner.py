@@ -20,8 +20,8 @@ Outcome = Literal["aborts", "synchronous", "moved", "leaves domain", "kept"]
 def kind(fact: Collective, step: int) -> Hashable:
     """Gives what is equal for independent permutes that the combiner joins, as far as `fits` lets it.
 
-    step: the loop or conditional that holds it. The pairs must be in the same order; types may differ; a combiner key
-    that is empty is none.
+    step: the loop or conditional that holds it. The pairs must be in the same order; types may differ; an empty
+    combiner key counts as no key.
     """
     return step, fact.mode, fact.pairs, fact.combiner_key
 

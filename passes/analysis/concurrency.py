@@ -136,7 +136,7 @@ class _Placer:
 
     @staticmethod
     def _chosen(fact: Collective) -> str | None:
-        """What the user put a collective on a stream by, in words; None where that is left to us."""
+        """Gives what the user put a collective on a stream by, in words; None where that is left to us."""
         if fact.stream is not None:
             return f"stream annotation '{fact.stream}'"
         return f"communication domain '{fact.domain}'" if is_domain(fact.domain) else None
@@ -163,7 +163,7 @@ class _Placer:
         return (*clock[: unit.lane], member.position, *clock[unit.lane + 1 :])
 
     def _unit(self, fact: Collective | None, clock: Clock, place: ProgramPoint) -> Unit:
-        """The open unit that XLA would join this one to, else a new one in the best lane."""
+        """Gives the open unit that XLA would join this one to, else a new one in the best lane."""
         if fact is None:
             unit = Unit(DEFAULT_LANE, None, group=True, crowds=self._passed(DEFAULT_LANE, clock))
         elif fact.op.name != PERMUTE:
@@ -208,7 +208,7 @@ class _Placer:
         return Unit(lane, None, group=False, crowds=self._passed(lane, clock))
 
     def _passed(self, lane: int, clock: Clock) -> Unit | None:
-        """The last unit on a lane, if a collective with this clock would not wait for it."""
+        """Gives the last unit on a lane, if a collective with this clock would not wait for it."""
         queue = self._queues[lane]
         return queue[-1][1] if clock[lane] < len(queue) else None
 

@@ -26,20 +26,19 @@ _VISITS_PER_OP = 8
 
 @dataclasses.dataclass(eq=False)
 class Instance:
-    """One execution path to a function: the call that leads here from the parent instance.
-
-    op is the call, None for a function where execution begins. children are in execution order.
-    """
+    """One execution path to a function: the call that leads here from the parent instance."""
 
     function: str
     op: ir.Operation | None = None
+    """The call; None for a function where execution begins."""
     parent: Instance | None = None
     children: list[Instance] = dataclasses.field(default_factory=list)
+    """The instances that calls in this one lead to, in execution order."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ProgramPoint:
-    """Where a collective is run."""
+    """Says where a collective is run."""
 
     instance: Instance
     """The path to the function that holds it."""
@@ -54,9 +53,9 @@ Transfer = Callable[[ir.Operation, "Fact", ProgramPoint], "Fact"]
 class Dataflow(Generic[Fact]):
     """Runs facts through a module.
 
-    bottom: the fact of what depends on nothing. join: of two facts; associative, commutative, idempotent.
-    transfer: called once per execution path for each collective or group call, in program order, with the joined
-    fact of its operands; gives the fact of its results.
+    bottom: the fact of what depends on nothing. join: gives the fact of what depends on two; it must be associative,
+    commutative and idempotent. transfer: is called once per execution path for each collective or group call, in
+    program order, with the joined fact of its operands; gives the fact of its results.
     """
 
     def __init__(
@@ -91,7 +90,7 @@ class Dataflow(Generic[Fact]):
         return roots
 
     def unfollowed(self) -> frozenset[str]:
-        """Functions with collectives that a call was not followed into, and all that they call."""
+        """Lists the functions with collectives that a call was not followed into, and all that they call."""
         reached, waiting = set(self._unfollowed), list(self._unfollowed)
         while waiting:
             for callee in self._symbols.callees(waiting.pop()):
@@ -180,7 +179,7 @@ class Dataflow(Generic[Fact]):
         return base
 
     def _masks_of(self, function: str) -> list[int]:
-        """For each result of a function without collectives, the arguments it depends on, as bits."""
+        """Gives, for each result of a function without collectives, the arguments it depends on, as bits."""
         if self._mask_flow is None:
             self._mask_flow = Dataflow(self._symbols, 0, int.__or__, lambda op, fact, point: fact)
             self._mask_flow._mask_flow = self._mask_flow

@@ -1,4 +1,4 @@
-"""Where a program may ask which device it runs on."""
+"""Finds where a program may ask which device it runs on."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class DeviceIds:
         self._axes = MeshAxes(module, symbols)
 
     def count(self, mode: str) -> int | None:
-        """How many ids there are in a mode of a permute; None where the module does not say."""
+        """Counts the ids there are in a mode of a permute; None where the module does not say."""
         return self._counts.ids(mode)
 
     def objection(self, op: ir.Operation, mode: str, pairs: Iterable[Pair]) -> str:
-        """Why nothing can be made to depend on the device's id where `op` stands, as a clause; "" if it can."""
+        """Says, as a clause, why nothing at `op` can be made to depend on the device's id; "" if it can."""
         count = self.count(mode)
         if count is None:
             return f"the module does not give the number of {mode}s"

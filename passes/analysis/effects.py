@@ -1,4 +1,4 @@
-"""Which ops a rewrite must not move anything across.
+"""Finds the ops that a rewrite must not move anything across.
 
 It goes by names: MLIR's own answer, MemoryEffectsOpInterface.get_effects, is in the bindings of jaxlib 0.12 only.
 """
@@ -44,7 +44,7 @@ class Effects:
         self._functions: dict[str, bool] = {}
 
     def is_ordered(self, op: ir.Operation) -> bool:
-        """True for tokens, barriers, side effects, ops of dialects nobody knows, and whatever contains one of them."""
+        """Says whether an op is or holds a token, a barrier, a side effect, or an op of a dialect that nobody knows."""
         name = op.name
         if name.startswith("stablehlo.") and name not in _ORDERED and name not in _HOLDERS and name != _CUSTOM_CALL:
             return False

@@ -1,4 +1,4 @@
-"""What XLA:GPU makes of calls that carry ``_collectives_group``, and of permutes in them."""
+"""Tells what XLA:GPU makes of calls that carry ``_collectives_group``, and of permutes in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often an op runs."""
+"""Counts how often an op runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _UNKNOWN = 16  # turns of a loop that does not say: enough for what is paid once
 
 
 def executions(op: ir.Operation, instance: Instance) -> int:
-    """How often an op runs each time the module does, met on this execution path: the turns of the loops around it."""
+    """Counts the runs of an op for each run of the module, on this execution path: the turns of the loops around it."""
     times = 1
     inner: ir.Operation | None = op
     path: Instance | None = instance
@@ -28,7 +28,7 @@ def executions(op: ir.Operation, instance: Instance) -> int:
 
 
 def trip_count(loop: ir.Operation) -> int | None:
-    """Turns of a ``stablehlo.while`` that counts up from one constant to another, as JAX writes it; None for others.
+    """Counts the turns of a ``stablehlo.while`` that counts from one constant to another, as JAX writes it, else None.
 
     The end and the step may be carried by the loop, as long as it hands them on as they are.
     """
@@ -56,7 +56,7 @@ def _argument_number(value: ir.Value, block: ir.Block) -> int | None:
 
 
 def _constant(value: ir.Value, loop: ir.Operation | None = None) -> int | None:
-    """The integer that a value is in each turn, as far as the text says it."""
+    """Gives the integer that a value is in each turn, as far as the text says it."""
     if loop is not None and isinstance(value.owner, ir.Block) and value.owner.owner.operation == loop:
         body, number = loop.regions[1].blocks[0], ir.BlockArgument(value).arg_number
         is_kept = _argument_number(terminator(body).operands[number], body) == number

@@ -1,4 +1,4 @@
-"""The permutes of a module that a rewrite may touch, and the arithmetic of their pairs."""
+"""Finds the permutes of a module that a rewrite may touch, and does the arithmetic of their pairs."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from hloverlap.passes.mlir.walk import blocks_with, ops_in
 
 
 def grouped_functions(symbols: Symbols) -> set[str]:
-    """Functions that XLA runs as one group of collectives: nothing else may get in, and nothing may leave."""
+    """Lists the functions that XLA runs as one group of collectives: nothing else may get in, and nothing may leave."""
     calls = (call for function in symbols.functions.values() for call in ops_in(function, CALL))
     return {str(symbols.callee(call)) for call in calls if is_group_call(call)}
 
 
 def segments_with_permutes(symbols: Symbols, at_least: int) -> Iterator[Segment]:
-    """The segments, outside of groups, with at least so many permutes; in module order."""
+    """Gives the segments, outside of groups, with at least so many permutes; in module order."""
     effects = Effects(symbols)
     grouped = grouped_functions(symbols)
     for name, function in symbols.functions.items():
@@ -29,7 +29,7 @@ def segments_with_permutes(symbols: Symbols, at_least: int) -> Iterator[Segment]
 
 
 def compose(inner: Iterable[Pair], outer: Iterable[Pair]) -> tuple[Pair, ...]:
-    """Pairs of one permute that does what `outer` does to the result of `inner`; ascending.
+    """Gives the pairs of one permute that does what `outer` does to the result of `inner`; ascending.
 
     A target of `outer` whose source got nothing from `inner` gets that source's zeros, so it is no target here.
     """
@@ -38,5 +38,5 @@ def compose(inner: Iterable[Pair], outer: Iterable[Pair]) -> tuple[Pair, ...]:
 
 
 def are_disjoint(some: Collection[Pair], others: Collection[Pair]) -> bool:
-    """Whether no source of one is a source of the other, and no target a target."""
+    """Says whether no source of one is a source of the other, and no target a target."""
     return all({pair[end] for pair in some}.isdisjoint(pair[end] for pair in others) for end in (0, 1))

@@ -1,4 +1,4 @@
-"""Which permutes of one block can become one transfer, and when each is ready."""
+"""Finds which permutes of one block can become one transfer, and when each is ready."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ _HEAVY = (
 
 @dataclasses.dataclass(frozen=True)
 class Segment:
-    """Consecutive ops of a block that may be reordered: no token, barrier or side effect is among them.
-
-    ops: in block order. needs: for each op, the indices in `ops` of those it takes values from, also through regions.
-    preceding, following: the ops around them; preceding is None at the start of the block.
-    """
+    """Consecutive ops of a block that may be reordered: no token, barrier or side effect is among them."""
 
     ops: tuple[ir.Operation, ...]
+    """The ops in block order."""
     needs: tuple[tuple[int, ...], ...]
+    """For each op, the indices in `ops` of those it takes values from, also through regions."""
     preceding: ir.Operation | None
+    """The op before them; None at the start of the block."""
     following: ir.Operation
+    """The op after them."""
 
     @classmethod
     def of(cls, ops: Sequence[ir.Operation], preceding: ir.Operation | None, following: ir.Operation) -> Segment:
-        """The segment of these ops of one block."""
+        """Makes the segment of these ops of one block."""
         producer: dict[ir.Value, int] = {}
         needs = []
         for number, op in enumerate(ops):
@@ -51,7 +51,7 @@ class Segment:
         return cls(tuple(ops), tuple(needs), preceding, following)
 
     def again(self) -> Segment:
-        """What now stands between the same two ops, after a rewrite."""
+        """Gives what now stands between the same two ops, after a rewrite."""
         ops: list[ir.Operation] = []
         inside = self.preceding is None
         for view in self.following.block.operations:
@@ -64,10 +64,10 @@ class Segment:
         return Segment.of(ops, self.preceding, self.following)
 
     def levels(self, counted: Collection[int]) -> list[int]:
-        """For each op, the most ops of `counted` (indices) on any way that leads to it, itself included.
+        """Counts, for each op, the most ops of `counted` (indices) on any way that leads to it, itself included.
 
-        Two counted ops of one level never need each other, and making one op of some ops of one level never makes
-        a cycle, however many levels are treated so.
+        Two counted ops of one level never need each other, and making one op of some ops of one level never makes a
+        cycle, however many levels are treated so.
         """
         levels: list[int] = []
         for number, needs in enumerate(self.needs):
@@ -76,7 +76,7 @@ class Segment:
         return levels
 
     def heavy_levels(self) -> list[int]:
-        """For each op, the most heavy ops (matmuls, loops, calls, collectives …) on any way that leads to it."""
+        """Counts, for each op, the most heavy ops (matmuls, loops, calls, collectives …) on one way to it."""
         levels: list[int] = []
         for needs in self.needs:
             waits = max((levels[need] + (self.ops[need].name in _HEAVY) for need in needs), default=0)
@@ -87,7 +87,7 @@ class Segment:
 def segments(
     block: ir.Block, effects: Effects, worthwhile: Callable[[ir.Operation], bool], at_least: int = 2
 ) -> list[Segment]:
-    """The segments of a block with at least so many worthwhile ops, in order."""
+    """Gives the segments of a block with at least so many worthwhile ops, in order."""
     found = []
     pending: list[ir.Operation] = []
     preceding = None

@@ -1,4 +1,4 @@
-"""On which communication stream XLA:GPU puts what carries an annotation, and which ops it takes one from.
+"""Tells on which stream XLA:GPU puts what carries an annotation, and on which ops it reads none.
 
 The rules are those of xla/service/gpu/execution_stream_assignment.cc and of the passes before it;
 tests/py/passes/analysis/test_xla_rules.py compiles each of them, so that a version that moved one says so.

@@ -1,10 +1,10 @@
-"""A row of unsigned integers as words of another width, by copies, shifts and ors alone.
+"""Turns a row of unsigned integers into words of another width, by copies, shifts and ors alone.
 
-Where elements are narrower than a word, the row is cut into equal layers, and word i holds element i of each, that of
-the first layer in its lowest bits. Where they are wider, the words are the lowest parts of all, then the next ones, and
+Where elements are narrower than a word, the row is cut into equal planes, and word i holds element i of each, that of
+the first plane in its lowest bits. Where they are wider, the words are the lowest parts of all, then the next ones, and
 so on. A cast of the memory would put an element's neighbours into its word; that is a lookup for each element on
-XLA:CPU (it expands the cast, and shares the loop out to threads), while layers are a few vector instructions: taking
-128 KiB of four types apart on four devices took 618 us by casts and 464 by layers, with jaxlib 0.12.0 on two cores.
+XLA:CPU (it expands the cast, and shares the loop out to threads), while planes are a few vector instructions: unpacking
+128 KiB of four types on four devices took 618 us by casts and 464 by planes, with jaxlib 0.12.0 on two cores.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _MOST_PIECES = 8
 
 
 def to_words(parts: Sequence[ir.Value], word: ir.IntegerType) -> ir.Value:
-    """The elements of all parts, in order, as words.
+    """Builds the words that hold the elements of all parts, in order.
 
     parts: flat tensors of one unsigned integer type; together they fill a whole number of words.
     """
     width, element = word.width, _element(parts[0])
     if element.width > width:
-        layers = range(element.width // width)
-        return joined([_converted(_bits_from(part, layer * width, width), word) for layer in layers for part in parts])
+        planes = range(element.width // width)
+        return joined([_converted(_bits_from(part, plane * width, width), word) for plane in planes for part in parts])
     ratio = width // element.width
     length = sum(map(_size, parts)) // ratio
     segments = _segments(parts, length)
@@ -40,60 +40,60 @@ def to_words(parts: Sequence[ir.Value], word: ir.IntegerType) -> ir.Value:
     starts = [0, *itertools.accumulate(map(_size, parts))]
     words = []
     for start, end in segments:
-        pieces = [_piece(parts, starts, layer * length + start, end - start) for layer in range(ratio)]
+        pieces = [_piece(parts, starts, plane * length + start, end - start) for plane in range(ratio)]
         words.append(_stacked([_converted(piece, word) for piece in pieces], element.width))
     return joined(words)
 
 
 def from_words(words: ir.Value, element: ir.IntegerType, start: int, size: int) -> ir.Value:
-    """Elements [start, start + size) of the row that `to_words` made `words` of."""
+    """Builds the elements [start, start + size) of the row that `to_words` made `words` of."""
     width, count = _element(words).width, _size(words)
     if element.width > width:
         ratio = element.width // width
-        pieces = [sliced(words, layer * (count // ratio) + start, size) for layer in range(ratio)]
+        pieces = [sliced(words, plane * (count // ratio) + start, size) for plane in range(ratio)]
         return _stacked([_converted(piece, element) for piece in pieces], width)
     pieces = []
-    for layer in range(width // element.width):
-        first, last = max(start, layer * count), min(start + size, (layer + 1) * count)
+    for plane in range(width // element.width):
+        first, last = max(start, plane * count), min(start + size, (plane + 1) * count)
         if first < last:
-            piece = sliced(words, first - layer * count, last - first)
-            pieces.append(_converted(_bits_from(piece, layer * element.width, element.width), element))
+            piece = sliced(words, first - plane * count, last - first)
+            pieces.append(_converted(_bits_from(piece, plane * element.width, element.width), element))
     return joined(pieces or [_converted(sliced(words, 0, 0), element)])
 
 
 def joined(values: Sequence[ir.Value]) -> ir.Value:
-    """Flat tensors of one type as one."""
+    """Builds one flat tensor of several of one type."""
     return values[0] if len(values) == 1 else stablehlo.concatenate(values, 0)
 
 
 def sliced(flat: ir.Value, start: int, size: int) -> ir.Value:
-    """Elements [start, start + size) of a flat tensor."""
+    """Builds the elements [start, start + size) of a flat tensor."""
     return flat if size == _size(flat) else stablehlo.slice(flat, [start], [start + size], [1])
 
 
 def _segments(parts: Sequence[ir.Value], length: int) -> list[tuple[int, int]]:
-    """The words cut so that the elements of each lie, in each layer, in one part."""
+    """Cuts the words so that the elements of each lie, in each plane, in one part; gives (start, end) of each cut."""
     starts = itertools.accumulate(map(_size, parts), initial=0)
     cuts = sorted({0, length} | {start % length for start in starts} if length else {0})
     return list(itertools.pairwise(cuts)) or [(0, 0)]
 
 
 def _piece(parts: Sequence[ir.Value], starts: Sequence[int], start: int, size: int) -> ir.Value:
-    """Elements of the row that lie in one part. starts: where each part starts in the row."""
+    """Builds the elements of the row that lie in one part. starts: where each part starts in the row."""
     number = min(bisect.bisect_right(starts, start), len(parts)) - 1
     return sliced(parts[number], start - starts[number], size)
 
 
-def _stacked(layers: Sequence[ir.Value], width: int) -> ir.Value:
-    """Each word from a word of each layer, of which only the lowest `width` bits are in use."""
-    whole = layers[0]
-    for number, layer in enumerate(layers[1:], 1):
-        whole = stablehlo.or_(whole, stablehlo.shift_left(layer, _splat(layer, number * width)))
+def _stacked(planes: Sequence[ir.Value], width: int) -> ir.Value:
+    """Builds each word from a word of each plane, of which only the lowest `width` bits are in use."""
+    whole = planes[0]
+    for number, plane in enumerate(planes[1:], 1):
+        whole = stablehlo.or_(whole, stablehlo.shift_left(plane, _splat(plane, number * width)))
     return whole
 
 
 def _bits_from(value: ir.Value, start: int, count: int) -> ir.Value:
-    """Of each integer, so many bits from one on, the others 0."""
+    """Builds, of each integer, so many bits from one on; the others are 0."""
     if start:
         value = stablehlo.shift_right_logical(value, _splat(value, start))
     if start + count < _element(value).width:
@@ -108,7 +108,7 @@ def _splat(like: ir.Value, number: int) -> ir.Value:
 
 
 def _converted(value: ir.Value, element: ir.Type) -> ir.Value:
-    """No value is out of reach of `element`."""
+    """Converts integers to another width; every value must be one that `element` can hold."""
     return stablehlo.convert(ir.RankedTensorType.get([_size(value)], element), value)
 
 

@@ -1,4 +1,4 @@
-"""Several permutes with the same pairs as one, of packed data."""
+"""Builds one permute, of packed data, in the place of several with the same pairs."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ def _unpack(packed: Sequence[ir.Value], layout: Layout, numbers: Sequence[int]) 
 
 
 def _rows(members: Sequence[ir.Operation], row: int) -> list[list[int]]:
-    """Numbers of those whose results only leave the block, so many a row."""
+    """Lists the numbers of the members whose results only leave the block, so many a row."""
     leaving = [number for number, member in enumerate(members) if row and _leaves(member.results[0])]
     return [leaving[start : start + row] for start in range(0, len(leaving), row)] if len(leaving) >= row > 0 else []
 
 
 def _leaves(value: ir.Value) -> bool:
-    """Whether a value only leaves its block: there is no loop that computes with it, to be unpacked in."""
+    """Says whether a value only leaves its block: there is no loop that computes with it, to be unpacked in."""
     return all(
         use.owner.name in TERMINATORS or (use.owner.name in _FREE and all(map(_leaves, use.owner.results)))
         for use in value.uses

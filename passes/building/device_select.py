@@ -1,4 +1,4 @@
-"""Values that are one thing on some devices and another on the others, bit for bit."""
+"""Builds values that are one thing on some devices and another on the others, bit for bit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hloverlap.passes.mlir.types import (
 
 
 def can_select(value_type: ir.Type) -> bool:
-    """Whether a type has a static shape and elements that a select hands on bit for bit."""
+    """Says whether a type has a static shape and elements that a select hands on bit for bit."""
     if not has_static_shape(value_type):
         return False
     element = element_of(value_type)
@@ -31,12 +31,12 @@ def can_select(value_type: ir.Type) -> bool:
 
 
 def can_be_zero(value_type: ir.Type) -> bool:
-    """Whether zero is a value of the element type; a permute gives it to devices that nothing is sent to."""
+    """Says whether zero is a value of the element type; a permute gives it to devices that nothing is sent to."""
     return not isinstance(element_of(value_type), ir.Float8E8M0FNUType)
 
 
 def is_one_of(ids: Collection[int], mode: str, count: int) -> ir.Value:
-    """A boolean scalar: whether this device's id is among `ids`. Builds at the current insertion point.
+    """Builds a boolean scalar, at the current insertion point: whether this device's id is among `ids`.
 
     mode: of a permute, ``partition`` or ``replica``. count: how many ids there are.
     """
@@ -51,7 +51,7 @@ def is_one_of(ids: Collection[int], mode: str, count: int) -> ir.Value:
 
 
 def select(condition: ir.Value, on_true: ir.Value, on_false: ir.Value) -> ir.Value:
-    """One of two values of one type. Builds at the current insertion point."""
+    """Builds one of two values of one type, at the current insertion point."""
     value_type = on_true.type
     bits = _chosen_type(value_type)
     chosen = stablehlo.select(condition, _as(bits, on_true), _as(bits, on_false))
@@ -59,7 +59,7 @@ def select(condition: ir.Value, on_true: ir.Value, on_false: ir.Value) -> ir.Val
 
 
 def select_or_zeros(condition: ir.Value, on_true: ir.Value) -> ir.Value:
-    """The value, or all bits 0. Builds at the current insertion point."""
+    """Builds the value, or all bits 0, at the current insertion point."""
     value_type = on_true.type
     bits = _chosen_type(value_type)
     chosen = stablehlo.select(condition, _as(bits, on_true), zeros(bits))
@@ -67,7 +67,7 @@ def select_or_zeros(condition: ir.Value, on_true: ir.Value) -> ir.Value:
 
 
 def _chosen_type(value_type: ir.Type) -> ir.Type:
-    """In what a select cannot change a bit."""
+    """Gives the type in which a select cannot change a bit."""
     element = element_of(value_type)
     return with_element(value_type, bits_type(element)) if is_widened(element) else value_type
 

@@ -1,4 +1,4 @@
-"""Several collectives as one launch: a private function that XLA:GPU runs as one group."""
+"""Makes one launch of several collectives: a private function that XLA:GPU runs as one group."""
 
 from __future__ import annotations
 

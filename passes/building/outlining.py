@@ -1,4 +1,4 @@
-"""Ops in a private function of their own, called where they were."""
+"""Moves ops to a private function of their own, which is called where they were."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensors of any types as one flat tensor of bits, and back, exactly: no value is ever interpreted as a number."""
+"""Packs tensors of any types into one flat tensor of bits and back, exactly: no value is ever read as a number."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SMALLEST = 8
 
 
 def can_pack(value_type: ir.Type) -> bool:
-    """Whether a type has a static shape and elements of 1, 2, 4, 8, 16, 32 or 64 bits, or complex ones of them."""
+    """Says whether a type has a static shape and elements of 1, 2, 4, 8, 16, 32 or 64 bits, or complex ones of them."""
     if not has_static_shape(value_type):
         return False
     element = element_of(value_type)
@@ -34,7 +34,7 @@ def can_pack(value_type: ir.Type) -> bool:
 
 
 def pack(values: Sequence[ir.Value]) -> ir.Value:
-    """One flat tensor with the bits of all values, those of one element type side by side, each in order.
+    """Builds one flat tensor with the bits of all values, those of one element type side by side, each in order.
 
     Builds at the current insertion point.
     """
@@ -47,7 +47,7 @@ def pack(values: Sequence[ir.Value]) -> ir.Value:
 
 
 class Layout:
-    """Where `pack` puts values of these types, to take some of them out at a time."""
+    """Knows where `pack` puts values of these types, to take some of them out at a time."""
 
     def __init__(self, types: Sequence[ir.Type]) -> None:
         self._slots: list[list[_Slot]] = [[] for _ in types]
@@ -65,7 +65,7 @@ class Layout:
             offset += units
 
     def unpack(self, flat: ir.Value, numbers: Iterable[int]) -> list[ir.Value]:
-        """The values of these numbers, of what `pack` made. Builds at the current insertion point."""
+        """Builds the values of these numbers, of what `pack` made, at the current insertion point."""
         runs: dict[tuple[int, int], ir.Value] = {}
         values = []
         for number in numbers:
@@ -81,19 +81,26 @@ class Layout:
 
 
 class _Slot(NamedTuple):
-    """A part of a value begins at element `start` of the run that fills `units` units of the flat tensor from
-    `offset` on. part: its type. stored: the element type of the run."""
+    """Says where a part of a value lies: in the run of its element type, which fills a stretch of the flat tensor."""
 
     part: ir.RankedTensorType
+    """The type of the part."""
     stored: ir.Type
+    """The element type of the run."""
     offset: int
+    """Where the run begins, in elements of the flat tensor."""
     units: int
+    """How many elements of the flat tensor the run fills."""
     start: int
+    """Where the part begins, in elements of the run."""
 
 
 def _unit(types: Sequence[ir.Type]) -> ir.Type:
-    """Element type of the flat tensor: the type that all share, else the widest unsigned integer, no wider than any
-    of them and than 32 bits, of which each type's values fill a whole number: the fewer elements the better."""
+    """Chooses the element type of the flat tensor: the type that all share, else an unsigned integer.
+
+    It is the widest one, no wider than any of them and than 32 bits, of which each type's values fill a whole number:
+    the fewer elements the better.
+    """
     part_types = [part for value_type in types for part in _part_types(value_type)]
     runs = _runs(part_types)
     if len(runs) == 1:
@@ -105,7 +112,7 @@ def _unit(types: Sequence[ir.Type]) -> ir.Type:
 
 
 def _runs(part_types: Sequence[ir.RankedTensorType]) -> dict[ir.Type, list[int]]:
-    """Numbers of the parts of each element type, in order of their first."""
+    """Lists the numbers of the parts of each element type, in order of their first."""
     runs: dict[ir.Type, list[int]] = {}
     for number, part_type in enumerate(part_types):
         runs.setdefault(part_type.element_type, []).append(number)
@@ -113,15 +120,17 @@ def _runs(part_types: Sequence[ir.RankedTensorType]) -> dict[ir.Type, list[int]]
 
 
 def _stored(element: ir.Type) -> ir.Type:
-    """What an element is in a run: itself where XLA moves it as it is, else an unsigned integer of its width, of a
-    byte at least."""
+    """Gives what an element is in a run: itself where XLA moves it as it is, else an unsigned integer of its width.
+
+    That integer has a byte at least.
+    """
     if is_widened(element) or (isinstance(element, ir.IntegerType) and element.width < _SMALLEST):
         return ir.IntegerType.get_unsigned(max(_SMALLEST, bits_of(element)), element.context)
     return element
 
 
 def _part_types(value_type: ir.Type) -> list[ir.RankedTensorType]:
-    """The type itself; of a complex tensor, its real and its imaginary part."""
+    """Gives the type itself; of a complex tensor, its real and its imaginary part."""
     shaped = ir.RankedTensorType(value_type)
     if isinstance(shaped.element_type, ir.ComplexType):
         return [ir.RankedTensorType.get(shaped.shape, shaped.element_type.element_type)] * 2
@@ -139,14 +148,14 @@ def _whole(parts: Sequence[ir.Value]) -> ir.Value:
 
 
 def _to_bytes(part: ir.Value) -> ir.Value:
-    """As it is stored."""
+    """Turns a part of a value into what is stored of it."""
     if (narrow := _narrow(part.type)) is not None:
         return stablehlo.convert(with_element(part.type, _stored(element_of(part.type))), _bitcast(part, narrow))
     return _bitcast(part, with_element(part.type, _stored(element_of(part.type))))
 
 
 def _shaped(piece: ir.Value, part_type: ir.Type) -> ir.Value:
-    """The opposite, of a flat piece."""
+    """Turns a flat piece of what is stored into the part of a value again."""
     shaped = with_element(part_type, _stored(element_of(part_type)))
     if piece.type != shaped:
         piece = stablehlo.reshape(shaped, piece)
@@ -156,7 +165,7 @@ def _shaped(piece: ir.Value, part_type: ir.Type) -> ir.Value:
 
 
 def _narrow(part_type: ir.Type) -> ir.Type | None:
-    """For elements that do not fill a byte, the integers that convert to and from a byte exactly; bool stays bool."""
+    """Gives the integers that convert to and from a byte exactly, for elements that fill no byte; bool stays bool."""
     element = element_of(part_type)
     if isinstance(element, ir.IntegerType) and element.width == 1:
         return part_type
@@ -166,8 +175,10 @@ def _narrow(part_type: ir.Type) -> ir.Type | None:
 
 
 def _to_units(run: Sequence[ir.Value], unit: ir.Type) -> ir.Value:
-    """Flat values of one stored type, side by side. Where one is as wide as a unit they are joined before they are
-    cast: joining is copying memory then."""
+    """Puts flat values of one stored type side by side, as elements of the flat tensor.
+
+    Where one is as wide as a unit they are joined before they are cast: joining is copying memory then.
+    """
     stored = element_of(run[0].type)
     if bits_of(stored) == bits_of(unit):
         return _as(joined(run), unit)
@@ -176,7 +187,7 @@ def _to_units(run: Sequence[ir.Value], unit: ir.Type) -> ir.Value:
 
 
 def _from_units(units: ir.Value, stored: ir.Type, start: int, size: int) -> ir.Value:
-    """The opposite, of `size` elements from `start` on."""
+    """Takes `size` elements of a stored type, from `start` on, out of the elements of the flat tensor."""
     if bits_of(stored) == bits_of(element_of(units.type)):
         return _as(sliced(units, start, size), stored)
     return _as(from_words(units, bits_type(stored), start, size), stored)
@@ -190,7 +201,7 @@ def _flat(value: ir.Value) -> ir.Value:
 
 
 def _as(value: ir.Value, element: ir.Type) -> ir.Value:
-    """The same bits as elements of the same width."""
+    """Gives the same bits as elements of another type of the same width."""
     return _bitcast(value, with_element(value.type, element))
 
 

@@ -1,6 +1,6 @@
-"""Stream annotations, communication domains and groups that XLA does not take as they are meant.
+"""Checks stream annotations, communication domains and groups that XLA does not take as they are meant.
 
-VCL001 to VCL004 and VCL013 to VCL016.
+It makes VCL001 to VCL004 and VCL013 to VCL016.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class _Checker:
         return xla_streams.reads_annotation(op, self._capabilities) and self._computes(op)
 
     def _computes(self, op: ir.Operation) -> bool:
-        """Whether an op is more than a call of mere collectives that XLA inlines: what that carries is dropped."""
+        """Says whether an op is more than a call of mere collectives that XLA inlines: what that carries is dropped."""
         if op.name != CALL or xla_streams.stays_whole(op):
             return True
         callee = self._symbols.functions.get(str(self._symbols.callee(op)))
@@ -99,22 +99,26 @@ class _Checker:
         first = self._capabilities.first_stream
         said = f"The stream annotation '{text}'"
         if stream is None:
-            told = f"{said} is no decimal number of 32 bits: XLA aborts the process. Give a number from {first} up."
-            yield Fault("VCL001", "error", told, op)
+            problem = f"{said} is no decimal number of 32 bits: XLA aborts the process. Give a number from {first} up."
+            yield Fault("VCL001", "error", problem, op)
             return
         if groups.is_group(op):
-            told = "A stream annotation beside _collectives_group: XLA fails to compile it; take the annotation away."
-            yield Fault("VCL004", "error", told, op)
+            problem = (
+                "A stream annotation beside _collectives_group: XLA fails to compile it; take the annotation away."
+            )
+            yield Fault("VCL004", "error", problem, op)
         elif op.name == CALL and xla_streams.stays_whole(op) and self._symbols.callee(op) in self._with_collectives:
             yield self._annotated_call(op)
         elif stream >= 2**63:
             yield Fault("VCL002", "warning", f"{said} is negative: XLA takes it for stream {stream}.", op)
         elif stream >= _MOST_STREAMS:
-            told = f"{said} names a stream that nobody needs: XLA makes it all the same."
-            yield Fault("VCL002", "warning", told, op)
+            problem = f"{said} names a stream that nobody needs: XLA makes it all the same."
+            yield Fault("VCL002", "warning", problem, op)
         elif stream < first and op.name in KINDS and not xla_streams.names_no_stream(text):
-            told = f"{said} names a stream of XLA's own: {xla_streams.RESERVED[stream]}. Give a number from {first} up."
-            yield Fault("VCL013", "warning", told, op)
+            problem = (
+                f"{said} names a stream of XLA's own: {xla_streams.RESERVED[stream]}. Give a number from {first} up."
+            )
+            yield Fault("VCL013", "warning", problem, op)
 
     def _annotated_call(self, op: ir.Operation) -> Fault:
         called = f"A stream annotation on a call of '{self._symbols.callee(op)}', which holds a collective: "
@@ -139,7 +143,7 @@ class _Checker:
             yield Fault("VCL015", "warning", text, op)
 
     def _once(self, op: ir.Operation) -> str:
-        """Severity of what never compiles, or outside of loops only on a version that does not keep groups."""
+        """Gives the severity of what never compiles, or only outside of loops where a version does not keep groups."""
         if self._capabilities.keeps_groups:
             return "error"
         function = function_of(op)

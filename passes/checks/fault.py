@@ -1,4 +1,4 @@
-"""What is wrong with an op, for whoever wants to tell it."""
+"""Describes what is wrong with an op, for whoever wants to tell it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Annotated permutes that can be in flight together and had better not (VCL009 to VCL011)."""
+"""Checks annotated permutes that can be in flight together and had better not (VCL009 to VCL011)."""
 
 from __future__ import annotations
 
@@ -32,57 +32,59 @@ _JOINED = {
 
 
 @dataclasses.dataclass(frozen=True)
-class _Met:
-    """One execution of a permute. waits: bit n is set when it waits for the n-th one met. kind: for the combiner."""
+class _Execution:
+    """One execution of a permute."""
 
     fact: Collective
     kind: Hashable
+    """What is equal for permutes that XLA's combiner may join: see `combiner.kind`."""
     waits: int
+    """Bit n is set when it waits for the n-th execution."""
 
 
 def check(module: ir.Operation, symbols: Symbols, context: Context) -> None:
-    """Compares annotated permutes, and those of the same pairs, with each other."""
+    """Compares annotated permutes, and those of the same pairs, with each other, and leaves remarks."""
     for fault in find(symbols, context.capabilities):
         fault.tell(context)
 
 
 def find(symbols: Symbols, capabilities: Capabilities, combine_limit: int = COMBINE_THRESHOLD_DEFAULT) -> list[Fault]:
     """Gives what is wrong; of each kind once for a permute. combine_limit: bytes that XLA's combiner joins at most."""
-    met = _meet(symbols)
-    told: set[tuple[str, ir.Value]] = set()
+    executions = _executions(symbols)
+    reported: set[tuple[str, ir.Value]] = set()
     faults = []
-    for number, late in enumerate(met):
-        for bit, early in enumerate(met[:number]):
+    for number, late in enumerate(executions):
+        for bit, early in enumerate(executions[:number]):
             if late.waits >> bit & 1 or early.fact.op == late.fact.op:
                 continue
             fault = _compare(early, late, capabilities, combine_limit)
-            if fault is not None and (key := (fault.code, fault.op.results[0])) not in told:
-                told.add(key)
+            if fault is not None and (key := (fault.code, fault.op.results[0])) not in reported:
+                reported.add(key)
                 faults.append(fault)
     return faults
 
 
-def _meet(symbols: Symbols) -> list[_Met]:
+def _executions(symbols: Symbols) -> list[_Execution]:
     permutes = [Collective.of(op) for function in symbols.functions.values() for op in ops_in(function, PERMUTE)]
     wanted = {(fact.mode, fact.pairs) for fact in permutes if fact.stream is not None or fact.domain is not None}
-    met: list[_Met] = []
+    executions: list[_Execution] = []
     if not wanted:
-        return met
+        return executions
 
     def transfer(op: ir.Operation, waits: int, place: ProgramPoint) -> int:
-        if op.name != PERMUTE or len(met) >= _MOST:
+        if op.name != PERMUTE or len(executions) >= _MOST:
             return waits
         fact = Collective.of(op)
         if (fact.mode, fact.pairs) not in wanted:
             return waits
-        met.append(_Met(fact, combiner.kind(fact, place.step), waits))
-        return waits | 1 << len(met) - 1
+        executions.append(_Execution(fact, combiner.kind(fact, place.step), waits))
+        return waits | 1 << len(executions) - 1
 
     Dataflow(symbols, 0, int.__or__, transfer).run()
-    return met
+    return executions
 
 
-def _compare(early: _Met, late: _Met, capabilities: Capabilities, combine_limit: int) -> Fault | None:
+def _compare(early: _Execution, late: _Execution, capabilities: Capabilities, combine_limit: int) -> Fault | None:
     one, other = early.fact, late.fact
     if early.kind == late.kind and one.pairs and combiner.fits(one.bytes, other.bytes, combine_limit):
         joins = f"XLA's combiner joins it with {describe(one.op)}, since their pairs are equal"

@@ -1,4 +1,4 @@
-"""Source-target pairs that cannot be meant (VCL005 to VCL008)."""
+"""Checks source-target pairs that cannot be meant (VCL005 to VCL008)."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _twice(numbers: Sequence[int]) -> list[int]:
 
 
 def _cycles(pairs: Sequence[Pair]) -> int:
-    """How many cycles of at least two devices the pairs hold."""
+    """Counts the cycles of at least two devices that the pairs hold."""
     following = {source: target for source, target in pairs if source != target}
     found = 0
     seen: set[int] = set()

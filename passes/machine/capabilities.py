@@ -1,4 +1,4 @@
-"""What the XLA that compiles a module can do, by its version."""
+"""Knows what the XLA that compiles a module can do, by its version."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class Capabilities:
 
     @property
     def first_stream(self) -> int:
-        """The first communication stream that is not reserved, nor any after it."""
+        """Gives the first communication stream that is not reserved, nor any after it."""
         return 1 + max(self.reserved_streams)
 
 
 def of_version(version: str) -> Capabilities:
-    """What the XLA in the jaxlib of this version can do, such as ``0.12.0.1``."""
+    """Gives what the XLA in the jaxlib of this version can do, such as ``0.12.0.1``."""
     found = tuple(int(part) for part in re.findall(r"\d+", version)[:3])
     has_domain = found >= (0, 11, 2)
     return Capabilities(
@@ -55,7 +55,7 @@ def of_version(version: str) -> Capabilities:
 
 @functools.cache
 def capabilities() -> Capabilities:
-    """What the XLA of the jaxlib that is installed can do."""
+    """Gives what the XLA of the jaxlib that is installed can do."""
     from jaxlib import version
 
     return of_version(version.__version__)

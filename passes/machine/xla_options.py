@@ -1,4 +1,4 @@
-"""The XLA options that the project names: what each does, and which of those asked for may be added to a compile.
+"""Names XLA's options: what each does, and which of those asked for may be added to a compile.
 
 Those called ``xla_gpu_…`` are XLA:GPU's. Where no version is said, jaxlib 0.10.2 has the option already.
 """
@@ -50,9 +50,9 @@ GPU_PLATFORMS = ("gpu", "cuda", "rocm")
 
 
 def to_add(platform: str, asked: Mapping[str, CompileOption], given: Collection[str]) -> dict[str, CompileOption]:
-    """The options of `asked` that neither `given` (names the user set for this compile) nor XLA_FLAGS names.
+    """Gives the options of `asked` that neither `given` (names the user set for this compile) nor XLA_FLAGS names.
 
-    Empty where `platform` is no GPU: XLA refuses options that a backend does not have.
+    It gives none where `platform` is no GPU: XLA refuses options that a backend does not have.
     """
     if platform not in GPU_PLATFORMS:
         return {}
@@ -61,7 +61,7 @@ def to_add(platform: str, asked: Mapping[str, CompileOption], given: Collection[
 
 
 def in_environment() -> set[str]:
-    """Names of the options in XLA_FLAGS, which holds flags or the path of a file with flags."""
+    """Lists the names of the options in XLA_FLAGS, which holds flags or the path of a file with flags."""
     text = os.environ.get("XLA_FLAGS", "")
     if text and not text.lstrip().startswith("-"):
         try:

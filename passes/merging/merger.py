@@ -38,7 +38,8 @@ class Merger:
         decline: Decline,
         tell: Tell,
     ) -> None:
-        """
+        """Takes the strategies, the limits and whom to tell.
+
         strategies: one, which is done wherever it can be; or several in turn, each where it pays.
         max_bytes, min_count: of one merged transfer.
         decline: is told of each permute that stays as it is; tell: of each set that becomes one, before it does.

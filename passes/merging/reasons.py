@@ -1,4 +1,4 @@
-"""Why permutes are not merged: of several reasons that are found for one, the one that a user is told."""
+"""Keeps why permutes are not merged: of several reasons that are found for one, the one that a user is told."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What MLIR says while it parses, verifies and runs."""
+"""Collects what MLIR says while it parses, verifies and runs."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def collected(context: ir.Context, found: list[Remark]) -> Iterator[None]:
 
 
 def first_error(remarks: Iterable[Remark]) -> Remark | None:
-    """The first error of MLIR's own."""
+    """Gives the first error of MLIR's own; None where there is none."""
     return next((remark for remark in remarks if _is_error(remark)), None)
 
 
 def without_errors(remarks: Iterable[Remark]) -> list[Remark]:
-    """All but MLIR's own errors and their notes: an error is raised, or somebody has caught it."""
+    """Gives all but MLIR's own errors and their notes: an error is raised, or somebody has caught it."""
     kept = []
     follows_error = False
     for remark in remarks:

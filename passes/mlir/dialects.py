@@ -1,4 +1,4 @@
-"""One MLIR context with every dialect JAX's modules use, without importing jax."""
+"""Makes an MLIR context with every dialect JAX's modules use, without importing jax."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jaxlib.mlir.dialects import chlo, sdy, stablehlo
 
 
 def make_context(allow_unregistered: bool = False, load_all: bool = True) -> ir.Context:
-    """A fresh context. Single-threaded: passes written in Python hold the interpreter lock anyway.
+    """Makes a context. It is single-threaded: passes written in Python hold the interpreter lock anyway.
 
     load_all: without it dialects are loaded as a module that is parsed needs them, which saves 4 of 5 ms.
     """

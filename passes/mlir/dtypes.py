@@ -1,4 +1,4 @@
-"""Element types as NumPy has them."""
+"""Maps MLIR's element types to NumPy's."""
 
 from __future__ import annotations
 

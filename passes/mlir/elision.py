@@ -1,4 +1,4 @@
-"""Constants whose elements were left out when the module was printed: the module can be rewritten, but not run."""
+"""Finds constants whose elements were left out when the module was printed: it can be rewritten, but not run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hloverlap.passes.mlir.walk import ops_in
 
 
 def describe_elided(root: ir.Operation) -> str:
-    """A sentence about the first constant inside `root` that was elided, with what to do; "" where all are whole.
+    """Gives a sentence about the first constant inside `root` that was elided, with what to do; "" where all are whole.
 
     MLIR reads ``dense_resource<__elided__>`` without a word, and whatever asks for its elements reads foreign memory.
     """

@@ -1,4 +1,4 @@
-"""XLA's frontend attributes: a dictionary of strings on an op, which others may have written to before us."""
+"""Reads and writes XLA's frontend attributes: a dictionary of strings on an op, which others may have written to."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DOMAIN = "collective_communication_domain"
 
 
 def read(op: ir.Operation) -> dict[str, str]:
-    """All frontend attributes of an op, in their order; those that are no strings are left out."""
+    """Gives all frontend attributes of an op, in their order; those that are no strings are left out."""
     attributes = op.attributes
     if KEY not in attributes:
         return {}
@@ -28,7 +28,7 @@ def read(op: ir.Operation) -> dict[str, str]:
 
 
 def _text(attribute: ir.StringAttr) -> str:
-    """The string; the bindings raise for an empty one that was read from bytecode."""
+    """Gives the string; the bindings raise for an empty one that was read from bytecode."""
     try:
         return str(attribute.value)
     except RuntimeError:
@@ -36,9 +36,9 @@ def _text(attribute: ir.StringAttr) -> str:
 
 
 def update(op: ir.Operation, values: Mapping[str, str | None]) -> bool:
-    """Sets each name to its value, or removes it where the value is None; the others stay. True if that changed the op.
+    """Sets each name to its value, or removes it where the value is None; says whether that changed the op.
 
-    The attribute itself goes when its last entry goes.
+    The other entries stay. The attribute itself goes when its last entry goes.
     """
     held = op.attributes.get(KEY, None)
     entries = {item.name: item.attr for item in held} if isinstance(held, ir.DictAttr) else {}
@@ -58,10 +58,10 @@ def update(op: ir.Operation, values: Mapping[str, str | None]) -> bool:
 
 
 def names(op: ir.Operation) -> list[str]:
-    """Names of all attributes of an op, in order."""
+    """Lists the names of all attributes of an op, in order."""
     return [item if isinstance(item, str) else item.name for item in op.attributes]
 
 
 def as_text(op: ir.Operation, without: Collection[str] = ()) -> tuple[tuple[str, str], ...]:
-    """All attributes of an op but those named, as (name, text): equal for ops that carry the same."""
+    """Gives all attributes of an op but those named, as (name, text): equal for ops that carry the same."""
     return tuple((name, str(op.attributes[name])) for name in names(op) if name not in without)

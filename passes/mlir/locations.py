@@ -1,4 +1,4 @@
-"""From an op's MLIR location to the line a person can open."""
+"""Leads from an op's MLIR location to the line a person can open."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hloverlap.passes.mlir.symbols import CALL
 
 
 def source_of(location: ir.Location) -> tuple[str, int]:
-    """The file and line an op came from: the innermost frame of JAX's call stack, or ("", 0).
+    """Gives the file and line an op came from: the innermost frame of JAX's call stack, or ("", 0).
 
     A module parsed from text without debug information gives file "-" and the line of that text.
     """
@@ -28,7 +28,7 @@ def source_of(location: ir.Location) -> tuple[str, int]:
 
 
 def describe(op: ir.Operation) -> str:
-    """An op as a remark names it: what it is and where it was written."""
+    """Names an op as a remark does: what it is and where it was written."""
     kind = "group" if op.name == CALL else op.name.rpartition(".")[2]
     file, line = source_of(op.location)
     where = f"line {line}" if file == "-" else f"{file}:{line}"

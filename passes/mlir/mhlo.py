@@ -53,7 +53,7 @@ def _topk(op: ir.Operation) -> list[ir.Value] | None:
 
 
 def _create(name: str, op: ir.Operation, attributes: dict[str, ir.Attribute] | None = None) -> list[ir.Value]:
-    """An op in the place of `op`, of the same operands and results, with what others have attached to it."""
+    """Builds an op in the place of `op`, of the same operands and results, with what others have attached to it."""
     kept = {
         attribute: op.attributes[attribute]
         for attribute in (_SHARDING, _FRONTEND_ATTRIBUTES)

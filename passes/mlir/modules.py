@@ -1,4 +1,4 @@
-"""A module as a whole: its image, its devices, its entry function."""
+"""Treats a module as a whole: its image, its devices, its entry function."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def copy_of(module: ir.Module, context: ir.Context | None = None) -> ir.Module:
 
 
 class DeviceCounts(NamedTuple):
-    """For how many devices a module is: `replicas` times, each divided into `partitions`."""
+    """Says for how many devices a module is: `replicas` times, each divided into `partitions`."""
 
     replicas: int | None
     """None where the module does not say; XLA then takes it for 1."""
@@ -44,12 +44,12 @@ class DeviceCounts(NamedTuple):
 
     @property
     def devices(self) -> int:
-        """The devices that it takes to run the module; what is unsaid counts as 1."""
+        """Counts the devices that it takes to run the module; what is unsaid counts as 1."""
         return (self.replicas or 1) * (self.partitions or 1)
 
     @property
     def topology_size(self) -> int | None:
-        """The devices that a topology gives the hosts of: partitions, or replicas where there is one partition (pmap).
+        """Counts the devices that a topology names: partitions, or replicas where there is one partition (pmap).
 
         None where the module does not say.
         """

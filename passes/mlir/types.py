@@ -1,4 +1,4 @@
-"""Element types: how wide they are, their zeros, and which of them XLA moves bit for bit."""
+"""Answers for element types how wide they are, what their zeros are, and which of them XLA moves bit for bit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ways through the ops of a module, and the kinds of op that one has to tell apart on the way."""
+"""Walks through the ops of a module, and tells the kinds of op apart that matter on the way."""
 
 from __future__ import annotations
 

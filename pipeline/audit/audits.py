@@ -110,7 +110,7 @@ def compare(before: Subject, after: Subject, setting: Setting) -> Comparison:
 
 
 def rewritten(subject: Subject, pipeline: Pipeline, setting: Setting, verify_each: bool = True) -> Subject:
-    """What `pipeline` makes of a subject, with the XLA options that it asks for; the subject's own options hold.
+    """Gives what `pipeline` makes of a subject, with the XLA options that it asks for; the subject's own options hold.
 
     Raises what `run` raises.
     """
@@ -181,7 +181,7 @@ def _outcomes(requests: Sequence[Request], setting: Setting) -> list[Outcome]:
 
 
 def _combine_limit(options: Mapping[str, CompileOption]) -> int:
-    """Bytes of permutes that XLA's combiner joins at most."""
+    """Counts the bytes of permutes that XLA's combiner joins at most."""
     limit = options.get(COMBINE_THRESHOLD)
     return limit if isinstance(limit, int) else COMBINE_THRESHOLD_DEFAULT
 

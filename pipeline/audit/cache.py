@@ -28,7 +28,7 @@ def folder() -> pathlib.Path:
 
 
 def key(parts: Iterable[bytes | str]) -> str:
-    """A name for the question that these parts make; where one part ends and the next begins counts."""
+    """Gives a name for the question that these parts make; where one part ends and the next begins counts."""
     digest = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
@@ -38,7 +38,7 @@ def key(parts: Iterable[bytes | str]) -> str:
 
 
 def read(name: str) -> dict[str, Any] | None:
-    """The answer stored under `name`; None when there is none that can be read."""
+    """Gives the answer stored under `name`; None when there is none that can be read."""
     try:
         found = json.loads(_path(name).read_bytes())
     except (OSError, ValueError):
@@ -67,7 +67,7 @@ def write(name: str, answer: dict[str, Any]) -> None:
 
 
 def fingerprint() -> str:
-    """What the answers depend on beside the question: this package's sources and the versions of the libraries.
+    """Gives what the answers depend on beside the question: this package's sources and the versions of the libraries.
 
     It reads every source, a megabyte in 4 ms: sizes and times of change are the same in two builds of one day.
     """
@@ -90,7 +90,7 @@ def _files(folder: str) -> Iterator[os.DirEntry[str]]:
 
 
 def _libraries() -> Iterator[str]:
-    """The installed ones, each with its version, as the folder that an installer leaves beside it is called."""
+    """Gives the installed ones, each with its version, as the folder that an installer leaves beside it is called."""
     for folder in sys.path:
         with contextlib.suppress(OSError):
             yield from sorted(name for name in os.listdir(folder or ".") if _LIBRARIES.fullmatch(name))

@@ -45,7 +45,7 @@ def outcomes(
     use_cache: bool = True,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Outcome]:
-    """What XLA makes of each request, in order; those not in the cache are compiled side by side, once each.
+    """Gives what XLA makes of each request, in order; those not in the cache are compiled side by side, once each.
 
     progress: called with (compiled, to compile) at the start and after each compile.
     """
@@ -113,7 +113,7 @@ def _store(outcome: Outcome) -> dict[str, Any]:
 
 
 def _load(stored: dict[str, Any] | None) -> Outcome | None:
-    """The outcome of a cache entry; None when it is not one."""
+    """Gives the outcome of a cache entry; None when it is not one."""
     try:
         if stored and "failure" in stored:
             return Failure(**stored["failure"])

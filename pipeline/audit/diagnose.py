@@ -25,7 +25,7 @@ def blamed(failure: Failure, collectives: Sequence[CollectiveOp], foreseen: Sequ
 
 
 def _by_place(message: str, collectives: Sequence[CollectiveOp]) -> tuple[int, ...]:
-    """The op whose source line or pairs the message names."""
+    """Gives the op whose source line or pairs the message names."""
     line = re.search(r"source_line=(\d+)", message)
     if line and (found := [op.id for op in collectives if op.line == int(line[1])]):
         return tuple(found)

@@ -55,7 +55,7 @@ class Finding(Remark):
 
 
 def find(outcome: Outcome, collectives: Sequence[CollectiveOp], foreseen: Sequence[Foreseen]) -> list[Finding]:
-    """All findings, failures first, then launch by launch, then what XLA removed."""
+    """Lists all findings, failures first, then launch by launch, then what XLA removed."""
     if isinstance(outcome, Failure):
         return [_failure(outcome, collectives, foreseen)]
     found = []

@@ -37,7 +37,7 @@ def suggest(outcome: Outcome, tagged: Tagged, options: Mapping[str, object]) -> 
 
 
 def overlap_wanted(launches: Sequence[Launch]) -> int:
-    """How many launches could be in flight at once at most: a launch and its peers."""
+    """Counts how many launches could be in flight at once at most: a launch and its peers."""
     return max((1 + len(launch.peers) for launch in launches), default=1)
 
 

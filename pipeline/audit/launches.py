@@ -57,12 +57,12 @@ class Launch:
 
     @property
     def synchronous(self) -> bool:
-        """Whether it runs on the main stream, where no compute runs beside it."""
+        """Says whether it runs on the main stream, where no compute runs beside it."""
         return self.stream == MAIN_STREAM
 
     @property
     def hidden(self) -> bool:
-        """Whether compute that is worth the name runs beside it."""
+        """Says whether compute that is worth the name runs beside it."""
         return not self.synchronous and (self.flops >= NEGLIGIBLE.flops or self.moved >= NEGLIGIBLE.bytes)
 
 
@@ -75,7 +75,7 @@ class _Sequence:
 
 
 def find_launches(top: Sequence[Thunk], module: Module) -> list[Launch]:
-    """All launches in program order, with what each runs beside. `lost` is left empty."""
+    """Lists all launches in program order, with what each runs beside. `lost` is left empty."""
     costs = CostModel(module)
     launches: list[Launch] = []
     for number, sequence in enumerate(_sequences(top, module)):
@@ -98,7 +98,7 @@ def serialized_pairs(launches: Sequence[Launch]) -> list[tuple[int, int]]:
 
 
 def is_transfer(thunk: Thunk) -> bool:
-    """Whether the thunk itself moves data between devices."""
+    """Says whether the thunk itself moves data between devices."""
     return _TRANSFERS.match(thunk.kind) is not None
 
 
@@ -173,7 +173,7 @@ def _launch(
 
 
 def _until_done(sequence: _Sequence, place: int, async_id: int, module: Module, costs: CostModel) -> tuple[int, Cost]:
-    """Position of the done of the async start at `place`, and what is computed before it."""
+    """Gives the position of the done of the async start at `place`, and what is computed before it."""
     cost = Cost()
     end = sequence.thunks[place][0]
     for position, thunk in sequence.thunks[place + 1 :]:

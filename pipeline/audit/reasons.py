@@ -18,7 +18,7 @@ CALL_WAITS = "XLA waits for an annotated call as soon as it has started it"
 
 
 def with_reasons(launches: Sequence[Launch], module: Module, options: Mapping[str, object]) -> list[Launch]:
-    """The launches of XLA:GPU with `lost` filled in wherever no compute hides one."""
+    """Gives the launches of XLA:GPU with `lost` filled in wherever no compute hides one."""
     costs = CostModel(module)
     limit = options.get(OVERLAP_LIMIT, 1)
     explained = []
@@ -89,7 +89,7 @@ def _relatives(home: Computation, anchor: Instruction) -> tuple[set[str], set[st
 
 
 def _merged_dot(home: Computation, after: set[str], module: Module, launches: Sequence[Launch]) -> Instruction | None:
-    """A matmul over a concatenation that needs the results of several transfers, this one's among them."""
+    """Gives a matmul over a concatenation that needs the results of several transfers, this one's among them."""
     if sum(1 for launch in launches if launch.instruction in home.instructions) < 2:
         return None
     for name in (name for name in home.instructions if name in after):
@@ -102,7 +102,7 @@ def _merged_dot(home: Computation, after: set[str], module: Module, launches: Se
 
 
 def _sources(home: Computation, instruction: Instruction) -> list[Instruction]:
-    """What the operands are before bitcasts and the like."""
+    """Gives what the operands are before bitcasts and the like."""
     found = []
     for name in instruction.operands:
         source = home.instructions.get(name)

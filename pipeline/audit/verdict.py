@@ -45,7 +45,7 @@ class Totals:
 
     @property
     def lost(self) -> int:
-        """What the verdict weighs first: serialized pairs and exposed launches."""
+        """Gives what the verdict weighs first: serialized pairs and exposed launches."""
         return self.serialized + self.exposed
 
 
@@ -53,7 +53,7 @@ METRICS = (*(field.name for field in dataclasses.fields(Totals)), "lost")
 
 
 def totals(outcome: Outcome) -> Totals:
-    """The sums of one compile."""
+    """Gives the sums of one compile."""
     if not isinstance(outcome, Program):
         return Totals(failed=1)
     launches = outcome.launches
@@ -134,7 +134,7 @@ class Budget:
         return cls(metric, match[2], int(match[3]))
 
     def broken_by(self, found: Totals) -> str:
-        """A sentence when the totals are over the budget, else ""."""
+        """Gives a sentence when the totals are over the budget, else ""."""
         value = getattr(found, self.metric)
         if _COMPARISONS[self.comparison](value, self.bound):
             return f"{self.metric} is {value}, and {self.metric}{self.comparison}{self.bound} is not allowed"

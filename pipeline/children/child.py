@@ -132,7 +132,7 @@ class Child:
         self.kill()
 
     def _words(self) -> str:
-        """What it wrote on stderr; the middle is left out of very much."""
+        """Gives what it wrote on stderr; the middle is left out of very much."""
         size = self._stderr.seek(0, os.SEEK_END)
         self._stderr.seek(0)
         if size <= _WORDS:

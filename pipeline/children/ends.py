@@ -105,7 +105,7 @@ def is_exhaustion(words: str) -> bool:
 
 
 def _last_line(stderr: str) -> str:
-    """The exception of a traceback, else the last line that is not empty."""
+    """Gives the exception of a traceback, else the last line that is not empty."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     raised = [line for line in lines if _EXCEPTION.match(line)]
     return " ".join([*raised[-1:], *lines[-1:], ""][:1])[:500]

@@ -20,6 +20,6 @@ def limit(memory: int, seconds: int) -> None:
 
 
 def _data() -> int:
-    """Bytes of this process that count as data. Raises OSError where a system does not say."""
+    """Counts the bytes of this process that count as data. Raises OSError where a system does not say."""
     with open("/proc/self/status", encoding="ascii") as status:
         return next(1024 * int(line.split()[1]) for line in status if line.startswith("VmData:"))

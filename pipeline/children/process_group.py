@@ -49,7 +49,7 @@ def launch(
 
 
 def is_launched() -> bool:
-    """Whether this is a launched process."""
+    """Says whether this is a launched process."""
     return _SELF in os.environ
 
 
@@ -95,7 +95,7 @@ def say(what: Any) -> None:
 
 
 def elapsed(spans: Sequence[tuple[float, float]]) -> float:
-    """Seconds from when the last of the processes began until the last was done.
+    """Gives the seconds from when the last of the processes began until the last was done.
 
     spans: start and end in each, by ``time.monotonic()``, which all processes of a machine share. Until all have begun
     nothing can be done, and how far apart they begin is not the program's doing.

@@ -188,7 +188,7 @@ def _compile(before: Source, after: Source, options: Mapping[str, int | bool | s
 
 
 def _telling_seed(program: Runnable, kind: Kind, seed: int, time_limit: float) -> int:
-    """A seed on which the program's results are finite, for NaNs tell little; the best of those tried."""
+    """Gives a seed on which the program's results are finite, for NaNs tell little; the best of those tried."""
     start = time.monotonic()
     best, best_share = seed, -1.0
     for attempt in range(SEARCH):

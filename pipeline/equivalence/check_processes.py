@@ -55,7 +55,7 @@ def answer(
 
 
 def _answer(child: Child, output: pathlib.Path) -> dict[str, Any] | NoAnswer | None:
-    """What a process has said, None if it still may."""
+    """Gives what a process has said, None if it still may."""
     over = child.is_over()
     for line in _lines(output):
         if "status" in line:
@@ -68,6 +68,6 @@ def _last_stage(output: pathlib.Path) -> str:
 
 
 def _lines(output: pathlib.Path) -> list[dict[str, Any]]:
-    """The whole lines so far."""
+    """Gives the whole lines so far."""
     text = output.read_text(encoding="utf-8")
     return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines() if line.startswith("{")]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def first_difference(expected: Sequence[Sequence[Array]], found: Sequence[Sequence[Array]]) -> str:
-    """A sentence about the first element whose bits differ, or ""; both are [output][device]."""
+    """Gives a sentence about the first element whose bits differ, or ""; both are [output][device]."""
     if len(expected) != len(found):
         return f"the original has {len(expected)} results and the rewritten module {len(found)}"
     for output, (wanted, got) in enumerate(zip(expected, found, strict=True)):
@@ -43,7 +43,7 @@ def first_difference(expected: Sequence[Sequence[Array]], found: Sequence[Sequen
 
 
 def finite_share(outputs: Sequence[Sequence[Array]]) -> float:
-    """Which part of the floating-point results is neither infinite nor NaN; 1 where there are none."""
+    """Says which part of the floating-point results is neither infinite nor NaN; 1 where there are none."""
     total = finite = 0
     for shards in outputs:
         for shard in shards:

@@ -69,7 +69,7 @@ class Entry:
 
 
 def entry_function(module: ir.Module) -> ir.Operation:
-    """The function ``main``; raises NotRunnableError."""
+    """Gives the function ``main``; raises NotRunnableError."""
     if (main := modules.entry_function(module)) is None:
         raise NotRunnableError("the module has no function called main")
     return main
@@ -103,7 +103,7 @@ def gather_results(module: ir.Module) -> None:
 
 
 def _without_alias(attributes: ir.Attribute) -> ir.Attribute:
-    """An alias counts results, tokens among them, and changes no value."""
+    """Gives an alias counts results, tokens among them, and changes no value."""
     held = ir.DictAttr(attributes)
     pairs = [held[number] for number in range(len(held))]
     kept = {pair.name: pair.attr for pair in pairs if pair.name != "tf.aliasing_output"}

@@ -27,7 +27,7 @@ KINDS: tuple[Kind, ...] = ("ordinary", "positive", "special")
 
 
 def bit_patterns(array: Array) -> Array:
-    """The elements of `array` as unsigned integers; a complex number gives two, in a new last axis."""
+    """Gives the elements of `array` as unsigned integers; a complex number gives two, in a new last axis."""
     contiguous = np.ascontiguousarray(array).reshape(array.shape)
     if contiguous.dtype.kind == "c":
         half = np.dtype(f"uint{4 * contiguous.itemsize}")
@@ -38,7 +38,7 @@ def bit_patterns(array: Array) -> Array:
 
 
 def random_array(shape: tuple[int, ...], dtype: np.dtype[Any], kind: Kind, seed: tuple[int, ...]) -> Array:
-    """An array of one kind; `seed` names it, e.g. (seed, replica, parameter)."""
+    """Gives an array of one kind; `seed` names it, e.g. (seed, replica, parameter)."""
     generator = np.random.default_rng(seed)
     if dtype.kind == "c":
         half = np.dtype(f"float{4 * dtype.itemsize}")

@@ -53,7 +53,7 @@ def flops(module: ir.Module, partitions: int) -> float:
 
 
 def available_memory() -> int:
-    """Bytes that this process may still take, by the kernel's word and by the limit of its control group."""
+    """Counts the bytes that this process may still take, by the kernel's word and by the limit of its control group."""
     limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     try:
         with open("/proc/meminfo", encoding="ascii") as file:

@@ -49,7 +49,7 @@ class CompiledProgram:
         )
 
     def memory(self) -> int:
-        """Bytes that one run needs on all devices together: arguments, results and temporaries."""
+        """Counts the bytes that one run needs on all devices together: arguments, results and temporaries."""
         stats = self._executable.get_compiled_memory_stats()
         device = stats.argument_size_in_bytes + stats.output_size_in_bytes + stats.temp_size_in_bytes
         return int(device) * len(self.devices)

@@ -34,13 +34,13 @@ class Expectation:
     written: int
 
     def meets(self, remark: Remark) -> bool:
-        """Whether this is the diagnostic meant; the code of a remark counts as the beginning of its message."""
+        """Says whether this is the diagnostic meant; the code of a remark counts as the beginning of its message."""
         here = remark.line if remark.file == "-" else 0
         return (self.severity, self.line) == (remark.severity, here) and bool(self.pattern.search(_said(remark)))
 
 
 def parse(text: str) -> list[Expectation]:
-    """The designators in `text`. Raises ValueError for a bad regular expression or a designator without text."""
+    """Gives the designators in `text`. Raises ValueError for a bad regular expression or a designator without text."""
     lines = text.split("\n")
     designators = {number for number, line in enumerate(lines, 1) if _EXPECTED.search(line)}
     found = []
@@ -69,7 +69,7 @@ def parse(text: str) -> list[Expectation]:
 
 
 def failures(expected: Iterable[Expectation], produced: Iterable[Remark], name: str) -> list[str]:
-    """What does not agree, one sentence each, as ``name:line: error: ...``; empty when all do."""
+    """Gives what does not agree, one sentence each, as ``name:line: error: ...``; empty when all do."""
     open_ones = list(expected)
     wrong = []
     for remark in produced:

@@ -32,7 +32,7 @@ class Instrumentation:
 
     @property
     def prints_ir(self) -> bool:
-        """Whether any IR is printed between passes."""
+        """Says whether any IR is printed between passes."""
         return self.print_ir_before_all or self.print_ir_after_all or self.print_ir_after_change
 
 
@@ -63,7 +63,7 @@ def run(
 
 
 def _failure(remarks: Iterable[Remark], name: str) -> PassFailedError:
-    """The failure of a pass of MLIR's own."""
+    """Gives the failure of a pass of MLIR's own."""
     first = diagnostics.first_error(remarks)
     if first is None:
         return PassFailedError("a pass failed, and MLIR does not say which or why")
@@ -154,7 +154,7 @@ class _Runner:
                     self.raised = self.raised or inner.raised
 
     def matches(self, anchor: str, op: ir.Operation) -> bool:
-        """Whether passes under `anchor` run on `op`; for ``any``, MLIR knows whether it is isolated from above."""
+        """Says whether passes under `anchor` run on `op`; for ``any``, MLIR knows whether it is isolated from above."""
         if anchor != ANY:
             return op.name == anchor
         if op.name not in self.schedulable:

@@ -35,7 +35,7 @@ class Reducer:
         self.runs = 0
 
     def reduce(self) -> str:
-        """The smallest module found, as text."""
+        """Gives the smallest module found, as text."""
         for _ in range(_MOST_ROUNDS):
             before = self.text
             self._try(_drop_unused, ())
@@ -62,7 +62,7 @@ class Reducer:
             size //= 2
 
     def _try(self, change: _Change, numbers: Sequence[int]) -> bool:
-        """Whether the module without these is still what is looked for; it is then kept."""
+        """Says whether the module without these is still what is looked for; it is then kept."""
         module = self._parsed()
         with diagnostics.collected(self._context, []):
             try:
@@ -115,7 +115,7 @@ def _contains(outer: ir.Operation, inner: ir.Operation) -> bool:
 
 
 def _other_value(op: ir.Operation, type_: ir.Type) -> ir.Value:
-    """A value of this type to use instead of the op's: an operand of it, an argument of its block, or zeros."""
+    """Gives a value of this type to use instead of the op's: an operand of it, an argument of its block, or zeros."""
     for value in (*op.operands, *op.block.arguments):
         if value.type == type_:
             return value
@@ -130,7 +130,7 @@ def _drop_unused(module: ir.Module, numbers: Sequence[int]) -> None:
 
 
 def _uncalled(module: ir.Module) -> list[ir.Operation]:
-    """The functions that nobody calls, but main."""
+    """Gives the functions that nobody calls, but main."""
     symbols, main = Symbols(module.operation), _main(module)
     functions = [symbols.functions[name] for name in symbols.roots()]
     return [op for op in functions if main is None or op != main]
@@ -181,7 +181,7 @@ def _remove_results(module: ir.Module, numbers: Sequence[int]) -> None:
 
 
 def _arguments(module: ir.Module) -> list[int]:
-    """The arguments of main that nobody uses."""
+    """Gives the arguments of main that nobody uses."""
     main = _main(module)
     if main is None or not len(main.regions[0].blocks):
         return []

@@ -25,7 +25,7 @@ class Reproducer:
 
     @classmethod
     def parse(cls, text: str) -> tuple[Reproducer, str]:
-        """What the text says, and the module in it. Raises ValueError with a clause for the user."""
+        """Gives what the text says, and the module in it. Raises ValueError with a clause for the user."""
         match = _RESOURCE.search(text)
         if match is None:
             raise ValueError("no reproducer: a module that ends with an mlir_reproducer among its external resources")
@@ -36,7 +36,7 @@ class Reproducer:
         return cls(**known, verify_each=entries.get("verify_each") != "false"), text[: match.start()]
 
     def render(self, module: ir.Module, error: str, versions: str) -> str:
-        """The file. error: what went wrong; versions: of what it went wrong with, one a line."""
+        """Gives the file. error: what went wrong; versions: of what it went wrong with, one a line."""
         about = f"hlo-opt reproducer: {error}"
         comments = [*about.splitlines(), *versions.splitlines(), "run: hlo-opt --run-reproducer"]
         entries = {"pipeline": _quoted(self.pipeline)}
@@ -56,13 +56,13 @@ class Reproducer:
 
 
 def default_path(text: str) -> str:
-    """Where a reproducer goes when nobody says: the folder for temporary files, a name for each content."""
+    """Says where a reproducer goes when nobody says: the folder for temporary files, a name for each content."""
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
     return os.path.join(tempfile.gettempdir(), f"hlo-opt-reproducer-{digest}.mlir")
 
 
 def _quoted(text: str) -> str:
-    r"""A string as MLIR writes it: what is not plain as ``\`` and two hexadecimal digits."""
+    r"""Gives a string as MLIR writes it: what is not plain as ``\`` and two hexadecimal digits."""
     codes = text.encode()
     plain = "".join(f"\\{code:02X}" if code < 32 or code > 126 or code in b'"\\' else chr(code) for code in codes)
     return f'"{plain}"'

@@ -43,7 +43,7 @@ class Nest:
 
     @property
     def only_mlir(self) -> bool:
-        """Whether MLIR can run the whole without Python."""
+        """Says whether MLIR can run the whole without Python."""
         return all(step.only_mlir if isinstance(step, Nest) else isinstance(step, MlirPass) for step in self.steps)
 
 
@@ -52,7 +52,7 @@ Pipeline = str | Pass | Iterable[Pass] | Nest
 
 
 def resolve(pipeline: Pipeline, context: ir.Context) -> Nest:
-    """The steps of `pipeline` (text, one pass, or passes in order) on a module. Raises PipelineError."""
+    """Gives the steps of `pipeline` (text, one pass, or passes in order) on a module. Raises PipelineError."""
     if isinstance(pipeline, Nest):
         return pipeline
     if isinstance(pipeline, Pass):
@@ -69,7 +69,7 @@ def resolve(pipeline: Pipeline, context: ir.Context) -> Nest:
 
 
 def spelled(pipeline: Pipeline) -> str:
-    """The pipeline as text. What is an iterator is used up."""
+    """Gives the pipeline as text. What is an iterator is used up."""
     if isinstance(pipeline, (str, Pass, Nest)):
         return str(pipeline)
     return ",".join(map(str, pipeline))
@@ -87,12 +87,12 @@ def exists(name: str, context: ir.Context) -> bool:
 
 
 def pass_names() -> list[str]:
-    """Every name worth suggesting."""
+    """Lists every name worth suggesting."""
     return [*registry.names(), *registry.PIPELINES, *KNOWN]
 
 
 def passes_of(nest: Nest) -> Iterator[Pass]:
-    """The Python passes in a nest, in the order of the text."""
+    """Gives the Python passes in a nest, in the order of the text."""
     for step in nest.steps:
         if isinstance(step, Nest):
             yield from passes_of(step)
@@ -106,7 +106,7 @@ class _Resolver:
         self.context = context
 
     def nest(self, node: text.AnchorNode) -> Nest:
-        """The resolved form of an anchor and all below it."""
+        """Gives the resolved form of an anchor and all below it."""
         known = node.name == ANY or self.context.is_registered_operation(node.name)
         if not known and not self.context.allow_unregistered_dialects:
             hint = did_you_mean(node.name, _ANCHORS)
@@ -120,7 +120,7 @@ class _Resolver:
         return Nest(node.name, tuple(steps))
 
     def passes(self, node: text.PassNode, anchor: str) -> Iterator[Step]:
-        """What one name stands for: a pass, or the passes of a named pipeline."""
+        """Gives what one name stands for: a pass, or the passes of a named pipeline."""
         if node.name in registry.PIPELINES:
             if node.options:
                 raise self.error(f"pipeline '{node.name}' takes no options", node.options[0].position)
@@ -133,14 +133,14 @@ class _Resolver:
             yield self.mlir(node)
 
     def find(self, name: str, position: int) -> type[Pass] | None:
-        """The registered Python pass. A package's code may raise anything."""
+        """Gives the registered Python pass. A package's code may raise anything."""
         try:
             return registry.find(name)
         except Exception as error:
             raise self.error(f"pass '{name}' cannot be loaded: {type(error).__name__}: {error}", position) from error
 
     def python(self, found: type[Pass] | None, node: text.PassNode, anchor: str, position: int) -> Pass:
-        """The pass with its options. position: where the user named it."""
+        """Gives the pass with its options. position: where the user named it."""
         assert found is not None
         if found.anchor not in (anchor, ANY):
             raise self.error(f"'{found.name}' runs on {found.anchor} but stands in {anchor}(...)", position)
@@ -168,7 +168,7 @@ class _Resolver:
             raise self.error(f"'{found.name}': {error}", blamed) from error
 
     def mlir(self, node: text.PassNode) -> MlirPass:
-        """A pass of MLIR's own, checked against its registry."""
+        """Gives a pass of MLIR's own, checked against its registry."""
         spelled = text.element(node.name, node.raw_options)
         refusal = _mlir_refusal(spelled, self.context)
         if refusal is None:
@@ -198,7 +198,7 @@ def _listed(options: Iterable[str]) -> str:
 
 
 def _mlir_refusal(spelled: str, context: ir.Context) -> str | None:
-    """What MLIR has against one element of a pipeline, on one line; None if it takes it."""
+    """Gives what MLIR has against one element of a pipeline, on one line; None if it takes it."""
     try:
         if "{" in spelled:
             _parse_quietly(spelled, context)

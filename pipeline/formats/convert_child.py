@@ -49,7 +49,7 @@ def from_bytecode(data: bytes, context: ir.Context) -> bytes:
 
 
 def from_portable(data: bytes, context: ir.Context) -> bytes:
-    """A StableHLO portable artifact."""
+    """Gives a StableHLO portable artifact."""
     from jaxlib.mlir.dialects import stablehlo
 
     found: list[Remark] = []
@@ -69,7 +69,7 @@ def from_hlo_text(data: bytes, context: ir.Context) -> bytes:
 
 
 def from_hlo_proto(data: bytes, context: ir.Context) -> bytes:
-    """A serialized HloModuleProto."""
+    """Gives a serialized HloModuleProto."""
     module = hlo.from_proto(data)  # raises for what is no HLO at all
     return _from_hlo(data, module.to_string(), context)
 
@@ -131,7 +131,7 @@ def _parse(data: bytes, context: ir.Context) -> ir.Module:
 
 
 def _bytecode(module: ir.Module) -> bytes:
-    """The module for the process that asked, if it can look at it: see naming."""
+    """Gives the module for the process that asked, if it can look at it: see naming."""
     if name := naming.undecodable(module):
         raise ValueError(f"the name {name} is no UTF-8")
     return bytecode(module)

@@ -35,7 +35,7 @@ class _Span:
 
 
 def is_artifact(data: bytes) -> bool:
-    """Whether the root table is that of an artifact; the module may be damaged or missing."""
+    """Says whether the root table is that of an artifact; the module may be damaged or missing."""
     try:
         span = _find(data)
     except (struct.error, MalformedError):
@@ -44,13 +44,13 @@ def is_artifact(data: bytes) -> bool:
 
 
 def module_of(data: bytes) -> bytes:
-    """The module, a portable artifact. Raises MalformedError."""
+    """Gives the module, a portable artifact. Raises MalformedError."""
     span = _checked(data)
     return data[span.start : span.end]
 
 
 def with_module(data: bytes, module: bytes) -> bytes:
-    """The artifact with `module` in place of its own.
+    """Gives the artifact with `module` in place of its own.
 
     What does not fit where the old one was goes to the end, and zeros remain in the old place: every offset in a
     FlatBuffer is relative, so that nothing else may move. A second replacement takes the end again and adds nothing.

@@ -16,12 +16,12 @@ _ESCAPE = re.compile(rb"\\([0-9A-Fa-f]{2}|.)")
 
 
 def may_be_undecodable(text: bytes) -> bool:
-    """Whether MLIR text in UTF-8 spells any bytes with their numbers, so that it is worth a closer look."""
+    """Says whether MLIR text in UTF-8 spells any bytes with their numbers, so that it is worth a closer look."""
     return _HIGH.search(text) is not None
 
 
 def undecodable(module: ir.Module) -> str:
-    """The first name of an attribute, symbol, file or place that is no UTF-8, as MLIR prints it; "" for none."""
+    """Gives the first name of an attribute, symbol, file or place that is no UTF-8, as MLIR prints it; "" for none."""
     printed = io.BytesIO()
     module.operation.print(
         file=printed, binary=True, enable_debug_info=True, print_generic_op_form=True, large_elements_limit=4

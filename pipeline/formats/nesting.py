@@ -14,7 +14,7 @@ _ROUNDS = 64
 
 
 def too_deep(text: bytes) -> bool:
-    """Whether brackets of any kind are open in more than about `DEEPEST` levels at one place.
+    """Says whether brackets of any kind are open in more than about `DEEPEST` levels at one place.
 
     Brackets in strings count at first, because looking for strings takes longer than everything else here.
     """

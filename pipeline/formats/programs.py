@@ -17,7 +17,7 @@ class Lowered(Protocol):
     """What ``jax.jit(f).lower(...)`` gives; known by its method, so that nothing here imports jax."""
 
     def compiler_ir(self, dialect: str | None = None) -> Any:
-        """The module that jax has made."""
+        """Gives the module that jax has made."""
 
 
 @runtime_checkable
@@ -33,7 +33,7 @@ Program: TypeAlias = ir.Module | Lowered | Exported | bytes | bytearray | memory
 
 
 def module_of(program: Program) -> tuple[ir.Module, str]:
-    """A module that is the caller's to change, and what messages call it; `program` is not changed.
+    """Gives a module that is the caller's to change, and what messages call it; `program` is not changed.
 
     A module is copied in its own context; all else is in a context of its own.
     Raises ReadError (no module to be had), TypeError (no program).
@@ -59,5 +59,5 @@ def module_of(program: Program) -> tuple[ir.Module, str]:
 
 
 def _is_text(program: str) -> bool:
-    """Whether a string is a module's text and not a path: every module has a brace, or lines; no path is empty."""
+    """Says whether a string is a module's text and not a path: every module has a brace, or lines; no path is empty."""
     return not program.strip() or "\n" in program or ("{" in program and not os.path.exists(program))

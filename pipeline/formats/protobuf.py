@@ -23,7 +23,7 @@ class MalformedError(HloverlapError):
 
 
 def fields(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
-    """Each field's number and value, in order; fixed-size numbers come as their bytes. Raises MalformedError."""
+    """Gives each field's number and value, in order; fixed-size numbers come as their bytes. Raises MalformedError."""
     position = 0
     while position < len(message):
         key, position = _varint(message, position)
@@ -47,7 +47,7 @@ def fields(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
 
 
 def is_hlo(data: bytes) -> bool:
-    """Whether `data` starts as an HloModuleProto does, bare or wrapped; the rest may be damaged or missing."""
+    """Says whether `data` starts as an HloModuleProto does, bare or wrapped; the rest may be damaged or missing."""
     view = memoryview(data)
     for _ in range(_DEEPEST_WRAPPING):
         if _is_module(view):
@@ -63,7 +63,7 @@ def is_hlo(data: bytes) -> bool:
 
 
 def hlo_module(data: bytes) -> memoryview:
-    """The HloModuleProto in `data`, bare or wrapped. Raises MalformedError."""
+    """Gives the HloModuleProto in `data`, bare or wrapped. Raises MalformedError."""
     view = memoryview(data)
     for _ in range(_DEEPEST_WRAPPING):
         found = dict(reversed(list(fields(view))))  # the first of each
@@ -88,7 +88,7 @@ def device_counts(module: memoryview) -> tuple[int, int] | None:
 
 
 def _is_module(view: memoryview) -> bool:
-    """Whether the message starts with the module's name and the entry's, both plain text."""
+    """Says whether the message starts with the module's name and the entry's, both plain text."""
     expected = iter((_NAME, _ENTRY_NAME))
     seen = 0
     try:
@@ -109,7 +109,7 @@ def _is_name(value: memoryview) -> bool:
 
 
 def _varint(message: memoryview, position: int) -> tuple[int, int]:
-    """The number at `position`, and where it ends."""
+    """Gives the number at `position`, and where it ends."""
     value = 0
     for shift in range(0, 70, 7):
         if position >= len(message):

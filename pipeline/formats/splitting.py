@@ -9,7 +9,7 @@ _MARKER_LINE = re.compile(rf"^{MARKER}[ \t]*\r?\n?", re.MULTILINE)
 
 
 def split(text: str) -> list[str]:
-    """The parts between marker lines; blank ones are dropped.
+    """Gives the parts between marker lines; blank ones are dropped.
 
     Each part starts with as many line ends as stand before it, so that its line numbers are those of the whole.
     """

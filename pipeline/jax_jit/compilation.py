@@ -55,7 +55,7 @@ class Compilation:
         self._record = CompileRecord(function, "unchanged", "", platform, len(devices), str(token))
 
     def run(self) -> Any:
-        """The executable of the rewritten module, or of the original where there is a reason, which is recorded.
+        """Gives the executable of the rewritten module, or of the original where there is a reason, which is recorded.
 
         Raises what XLA raises for the original; with a strict configuration also what the pipeline raises, and XLA for
         the rewritten module.
@@ -119,7 +119,7 @@ class Compilation:
         return executable
 
     def _failed(self, what: str, error: Exception) -> Any:
-        """The executable of the original. Raises `error` where the configuration is strict."""
+        """Gives the executable of the original. Raises `error` where the configuration is strict."""
         text = " ".join(f"{error}".split()) or type(error).__name__
         message = f"{what}: {text}"
         self._note(statistics={}, options={}, options_kept=(), fingerprint="", partitioner=None)

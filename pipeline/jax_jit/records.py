@@ -71,7 +71,7 @@ class CompileRecord:
 
     @property
     def changes(self) -> str:
-        """What the passes did, as ``num-annotated 2, num-merged 4``; "" for nothing."""
+        """Gives what the passes did, as ``num-annotated 2, num-merged 4``; "" for nothing."""
         counts: dict[str, int] = {}
         for of_pass in self.statistics.values():
             for name, count in of_pass.items():

@@ -49,7 +49,7 @@ def statistics_report(passes: Iterable[Pass], statistics: Mapping[str, Mapping[s
 
 
 def xla_flags(compile_options: Mapping[str, CompileOption]) -> str:
-    """The options as the value of XLA_FLAGS; "" for none."""
+    """Gives the options as the value of XLA_FLAGS; "" for none."""
     return " ".join(
         f"--{name}={str(value).lower() if isinstance(value, bool) else value}"
         for name, value in compile_options.items()

@@ -53,6 +53,6 @@ def _result(remark: Remark, name: str) -> dict[str, Any]:
 
 
 def _uri(file: str) -> str:
-    """A path as SARIF wants it: relative to the repository where it is relative, else a file URI."""
+    """Gives a path as SARIF wants it: relative to the repository where it is relative, else a file URI."""
     path = pathlib.PurePath(file)
     return path.as_uri() if path.is_absolute() else quote(path.as_posix())

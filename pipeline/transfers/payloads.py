@@ -36,12 +36,12 @@ class Payload(Protocol):
 
     @property
     def members(self) -> Sequence[int]:
-        """The numbers of the user's arrays that it holds."""
+        """Gives the numbers of the user's arrays that it holds."""
         ...
 
     @property
     def shards(self) -> tuple[Numbers, Numbers]:
-        """The number of the shard that each of this process's devices holds, on either side."""
+        """Gives the number of the shard that each of this process's devices holds, on either side."""
         ...
 
     def boxes(self, position: Numbers) -> ArrayBoxes:

@@ -31,7 +31,7 @@ class ArrayBoxes:
 
     @property
     def kind(self) -> tuple[str, Shape, Shape, bool]:
-        """What arrays must have in common to share a slot."""
+        """Gives what arrays must have in common to share a slot."""
         return (
             self.dtype,
             _shape(next(iter(self.source.values()))),
@@ -63,7 +63,7 @@ class Round:
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
-        """The sorted source/target pairs of the permute; () when no data leaves its device."""
+        """Gives the sorted source/target pairs of the permute; () when no data leaves its device."""
         pairs = tuple(sorted((move.source, move.target) for move in self.moves))
         return pairs if any(source != target for source, target in pairs) else ()
 
@@ -94,7 +94,7 @@ class Slot:
 
     @property
     def bytes(self) -> int:
-        """Bytes of the larger of its two shards."""
+        """Counts the bytes of the larger of its two shards."""
         return self.itemsize * max(math.prod(self.source_shape), math.prod(self.target_shape))
 
 

@@ -172,7 +172,7 @@ class _LocalSlot:
 
     @functools.cached_property
     def _is_converted(self) -> bool:
-        """Whether the module takes the shards in another form than they have."""
+        """Says whether the module takes the shards in another form than they have."""
         return self.planned.source_shape == () or transfer_module.module_dtype(self.dtype) != self.dtype
 
     def argument(self, shards: Sequence[jax.Array]) -> jax.Array:

@@ -41,7 +41,7 @@ class Cost:
 
 
 def is_collective(opcode: str) -> bool:
-    """Whether instructions of this opcode move data between devices, their start and done halves included."""
+    """Says whether instructions of this opcode move data between devices, their start and done halves included."""
     return opcode.removesuffix("-start").removesuffix("-done") in COLLECTIVES
 
 
@@ -80,7 +80,7 @@ class CostModel:
 
 
 def has_dot(instruction: Instruction, module: Module) -> bool:
-    """Whether `instruction` is a matmul or a fusion around one."""
+    """Says whether `instruction` is a matmul or a fusion around one."""
     if _is_dot(instruction):
         return True
     return instruction.opcode == "fusion" and any(

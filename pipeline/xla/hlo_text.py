@@ -35,12 +35,12 @@ class Instruction:
 
     @functools.cached_property
     def bytes(self) -> int:
-        """Size of the result; of a tuple, the sum of its leaves."""
+        """Gives the size of the result; of a tuple, the sum of its leaves."""
         return shape_bytes(self.shape)
 
     @property
     def called(self) -> tuple[str, ...]:
-        """Names of the computations it calls, in textual order."""
+        """Lists the names of the computations it calls, in textual order."""
         branches = _BRANCHES.search(self.attributes)
         listed = tuple(name for name, _ in _OPERAND.findall(branches[1])) if branches else ()
         return tuple(_CALLED.findall(self.attributes)) + listed
@@ -55,12 +55,12 @@ class Instruction:
 
     @functools.cached_property
     def frontend(self) -> dict[str, str]:
-        """The frontend attributes."""
+        """Gives the frontend attributes."""
         return dict(_FRONTEND.findall(self.attribute("frontend_attributes")))
 
     @property
     def trip_count(self) -> int:
-        """How often a loop runs, 1 when XLA does not know."""
+        """Counts how often a loop runs, 1 when XLA does not know."""
         match = re.search(r'known_trip_count"?:\{"n":"(\d+)"', self.attributes)
         return int(match[1]) if match else 1
 
@@ -74,7 +74,7 @@ class Computation:
 
     @property
     def root(self) -> Instruction:
-        """The instruction whose result is the computation's."""
+        """Gives the instruction whose result is the computation's."""
         return next(instruction for instruction in self.instructions.values() if instruction.is_root)
 
     def operand_shape(self, instruction: Instruction, index: int) -> str:
@@ -94,7 +94,7 @@ class Module:
     entry: str
 
     def find(self, instruction: str) -> tuple[Computation, Instruction] | None:
-        """The instruction of this name; names are unique in a module."""
+        """Gives the instruction of this name; names are unique in a module."""
         computation = self._home.get(instruction)
         return (computation, computation.instructions[instruction]) if computation else None
 
@@ -103,7 +103,7 @@ class Module:
         return {name: computation for computation in self.computations.values() for name in computation.instructions}
 
     def reached(self, instruction: Instruction) -> Iterator[Computation]:
-        """The computations that `instruction` calls, and theirs."""
+        """Gives the computations that `instruction` calls, and theirs."""
         for name in instruction.called:
             computation = self.computations.get(name)
             if computation is not None:
@@ -132,7 +132,7 @@ def parse_module(text: str) -> Module:
 
 
 def shape_bytes(shape: str) -> int:
-    """Bytes of a shape in XLA's text, such as ``(bf16[2,8]{1,0}, s32[])``; sub-byte types round up."""
+    """Counts the bytes of a shape in XLA's text, such as ``(bf16[2,8]{1,0}, s32[])``; sub-byte types round up."""
     total = 0
     for dtype, dimensions in _ARRAY.findall(re.sub(r"\{[^}]*\}", "", shape)):
         total += math.ceil(elements(dimensions) * bits(dtype) / 8)
@@ -140,7 +140,7 @@ def shape_bytes(shape: str) -> int:
 
 
 def tuple_parts(shape: str) -> list[str]:
-    """The elements of a tuple shape; an array shape is its own only element."""
+    """Gives the elements of a tuple shape; an array shape is its own only element."""
     if not shape.startswith("("):
         return [shape]
     parts = [""]
@@ -155,13 +155,13 @@ def tuple_parts(shape: str) -> list[str]:
 
 
 def dimensions_of(shape: str) -> tuple[int, ...]:
-    """The dimensions of an array shape."""
+    """Gives the dimensions of an array shape."""
     match = _ARRAY.search(shape)
     return tuple(int(size) for size in match[2].split(",") if size) if match else ()
 
 
 def elements(dimensions: str) -> int:
-    """Number of elements of ``2,8``; a bounded dynamic dimension counts as its bound."""
+    """Counts the elements of ``2,8``; a bounded dynamic dimension counts as its bound."""
     return math.prod(int(size.strip("<= ")) for size in dimensions.split(",") if size.strip())
 
 

@@ -70,7 +70,7 @@ class Failure:
 
     @property
     def is_xlas(self) -> bool:
-        """Whether XLA gave this answer, and will give it again."""
+        """Says whether XLA gave this answer, and will give it again."""
         return self.kind in ends.SPOKEN
 
 
@@ -96,7 +96,7 @@ def compile_module(request: Request, time_limit: float = TIME_LIMIT) -> Dump | F
 
 
 def workers() -> int:
-    """How many compiles run side by side: as many as there are cores for this process."""
+    """Counts how many compiles run side by side: as many as there are cores for this process."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -132,7 +132,7 @@ def _failure(end: ends.End) -> Failure:
 
 
 def _read_dump(folder: pathlib.Path) -> Dump | Failure:
-    """The texts of the one module that was compiled."""
+    """Gives the texts of the one module that was compiled."""
 
     def text(ending: str) -> str:
         found = sorted(folder.glob(f"*{ending}"))

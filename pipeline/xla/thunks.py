@@ -36,7 +36,7 @@ class Thunk:
     regions: list[tuple[str, list[Thunk]]] = dataclasses.field(default_factory=list)
 
     def children(self) -> Iterator[Thunk]:
-        """The thunks of all regions, in order."""
+        """Gives the thunks of all regions, in order."""
         for _, region in self.regions:
             yield from region
 
@@ -48,7 +48,7 @@ class Thunk:
 
 
 def parse_thunks(sequence: str, metadata: str) -> list[Thunk]:
-    """The top-level sequence from ``*.thunk_sequence.txt`` and ``*.thunk_metadata.txt`` of any supported jaxlib.
+    """Gives the top-level sequence from ``*.thunk_sequence.txt`` and ``*.thunk_metadata.txt`` of any supported jaxlib.
 
     Nesting is read from the indentation; the order of ids, in which versions differ, means nothing.
     """
@@ -92,7 +92,7 @@ def _thunk(match: re.Match[str], names: dict[int, str]) -> Thunk:
 
 
 def schedule_as_thunks(module: Module) -> list[Thunk]:
-    """The thunks of a backend that dumps none and runs its schedule in turn on one stream, as XLA:CPU does."""
+    """Gives the thunks of a backend that dumps none and runs its schedule in turn on one stream, as XLA:CPU does."""
     return _scheduled(module.computations[module.entry], module) if module.entry else []
 
 

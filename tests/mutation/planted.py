@@ -49,15 +49,15 @@ PLANTED = (
     ),
     Planted(
         "_stacked",
-        "_splat(layer, number * width)",
-        "_splat(layer, min(number, 2) * width)",
-        "the third and the fourth layer share their bits",
+        "_splat(plane, number * width)",
+        "_splat(plane, min(number, 2) * width)",
+        "the third and the fourth plane share their bits",
     ),
     Planted(
         "_bits_from",
         "if start + count < _element(value).width:",
         "if start and start + count < _element(value).width:",
-        "bits of the other layers stay in the first one",
+        "bits of the other planes stay in the first one",
     ),
     Planted(
         "concatenate",
@@ -162,7 +162,7 @@ PLANTED = (
         "half of the pairs that can overlap are not seen",
     ),
     Planted(
-        "_Specializer._grant",
+        "_Specializer._choose",
         "chosen = self._copy(original) if variants else original",
         "chosen = original",
         "calls that need different streams share a function",

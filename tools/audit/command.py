@@ -81,7 +81,7 @@ def parse_options(texts: list[str]) -> Options:
 
 
 def _second(given: argparse.Namespace, first: Subject, setting: Setting, asked: Options) -> Subject | None:
-    """The module to compare with, compiled with what hlo-opt names for it; the user's own options hold."""
+    """Gives the module to compare with, compiled with what hlo-opt names for it; the user's own options hold."""
     if given.pass_pipeline:
         return audits.rewritten(first, given.pass_pipeline, setting)
     if given.after:

@@ -13,7 +13,7 @@ from hloverlap.pipeline.audit.verdict import METRICS
 
 
 def render(found: Audit | Comparison, trials: Sequence[Trial], setting: Setting, form: str) -> str:
-    """The report in one of the formats ``text``, ``json``, ``sarif``."""
+    """Gives the report in one of the formats ``text``, ``json``, ``sarif``."""
     if form == "json":
         return _json(found, trials, setting)
     if form == "sarif":

@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def within(host: Sequence[int]) -> list[tuple[int, int]]:
-    """A ring over the devices of each host."""
+    """Gives a ring over the devices of each host."""
     pairs = []
     for each in dict.fromkeys(host):
         members = [n for n, owner in enumerate(host) if owner == each]
@@ -59,7 +59,7 @@ def within(host: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def across(host: Sequence[int]) -> list[tuple[int, int]]:
-    """Each device to the one in its place on the next host."""
+    """Gives each device to the one in its place on the next host."""
     per_host = host.count(host[0])
     return [(n, (n + per_host) % len(host)) for n in range(len(host))]
 
@@ -85,7 +85,7 @@ def _chain(pairs: Pairs, size: int) -> Callable[[], Any]:
 
 
 def _copies() -> Callable[[], Any]:
-    """What packing does: one array of many, and many of one, a barrier between them in place of the permute."""
+    """Gives what packing does: one array of many, and many of one, a barrier between them in place of the permute."""
 
     def copies(*parts: jax.Array) -> list[jax.Array]:
         packed = jax.lax.optimization_barrier(jnp.concatenate(parts))

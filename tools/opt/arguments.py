@@ -39,7 +39,7 @@ def _flag(
     may_be_bare: bool = False,
     shown: str = "",
 ) -> Any:
-    """A field that a flag sets."""
+    """Gives a field that a flag sets."""
     metadata = {"flag": _Flag(help, value or "|".join(choices), name, choices, may_be_bare, shown)}
     return dataclasses.field(default=default, metadata=metadata)
 
@@ -102,7 +102,7 @@ class Arguments:
 
     @property
     def verifies_each(self) -> bool:
-        """Whether the verifier runs after each pass, which is so where nothing was said."""
+        """Says whether the verifier runs after each pass, which is so where nothing was said."""
         return self.verify_each is not False
 
 
@@ -191,13 +191,13 @@ def _spelled(name: str) -> str:
 
 
 def unknown(name: str, pass_names: Sequence[str]) -> UsageError:
-    """The error for a flag that is neither a flag nor a pass."""
+    """Gives the error for a flag that is neither a flag nor a pass."""
     known = [_spelled(each) for each in (*_BY_NAME, *pass_names) if len(each) > 1]  # one letter resembles any word
     return UsageError(f"unknown flag '--{name}'{did_you_mean(f'--{name}', known)}")
 
 
 def help_text() -> str:
-    """What --help prints."""
+    """Gives what --help prints."""
     lines = [
         "usage: hlo-opt [IN] [-o OUT] [--pass-pipeline=TEXT | --PASS[=OPTIONS] ...] [flags]",
         "",

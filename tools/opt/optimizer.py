@@ -56,7 +56,7 @@ class Optimizer:
         )
 
     def _steps(self) -> resolution.Nest:
-        """What is to run. Raises UsageError, and PipelineError where a reproducer names what is not there."""
+        """Gives what is to run. Raises UsageError, and PipelineError where a reproducer names what is not there."""
         for name, _ in self.given.passes:
             if not resolution.exists(name, self.mlir):
                 raise arguments.unknown(name, resolution.pass_names())
@@ -94,7 +94,7 @@ class Optimizer:
         return ExitStatus.FINE
 
     def _outputs(self) -> list[bytes] | None:
-        """The output for each module; None when --check finds a difference."""
+        """Gives the output for each module; None when --check finds a difference."""
         outputs = []
         for source in self._sources():
             output = self._rewrite(source)
@@ -122,7 +122,7 @@ class Optimizer:
             yield reading.read(part.encode(), name, self.mlir)
 
     def _parts(self, data: bytes, name: str) -> list[str]:
-        """The input as text, in parts where it is to be split."""
+        """Gives the input as text, in parts where it is to be split."""
         try:
             whole = data.decode()
         except UnicodeDecodeError:
@@ -136,7 +136,7 @@ class Optimizer:
         return splitting.split(whole)
 
     def _rewrite(self, source: Source) -> bytes | None:
-        """The output for one module; None when --check finds that it computes something else."""
+        """Gives the output for one module; None when --check finds that it computes something else."""
         before = bytecode(source.module) if self.given.check else b""
         try:
             result = self._run_passes(source.module, source.name)
@@ -168,7 +168,7 @@ class Optimizer:
         )
 
     def _same_results(self, before: bytes, source: Source) -> bool:
-        """What --check says. Raises PipelineError when this machine cannot run the module: that is no pass."""
+        """Gives what --check says. Raises PipelineError when this machine cannot run the module: that is no pass."""
         from hloverlap.pipeline.equivalence import checking
 
         way = cast("checking.Way", self.given.check)
@@ -179,7 +179,7 @@ class Optimizer:
         return result.status == "equal"
 
     def _verify_diagnostics(self) -> int:
-        """Every part against its own expectations."""
+        """Lists every part against its own expectations."""
         from hloverlap.pipeline.execution import expectations
 
         data, name = reading.load(self.given.input)
@@ -195,7 +195,7 @@ class Optimizer:
         return ExitStatus.FAILED if wrong else ExitStatus.FINE
 
     def _diagnostics(self, part: str, name: str) -> list[Remark]:
-        """All that reading and running say about one part."""
+        """Lists all that reading and running say about one part."""
         said: list[Remark] = []
         try:
             with diagnostics.collected(self.mlir, said):

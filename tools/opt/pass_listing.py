@@ -19,7 +19,7 @@ def show() -> None:
 
 
 def plain() -> str:
-    """All passes as text."""
+    """Lists all passes as text."""
     lines: list[str] = []
     for name, found in _passes():
         lines += [name, f"  {found if isinstance(found, str) else found.summary}"]
@@ -39,7 +39,7 @@ def plain() -> str:
 
 
 def _passes() -> Iterator[tuple[str, type[Pass] | str]]:
-    """Each name with its pass, or with the reason why a package's pass cannot be loaded."""
+    """Gives each name with its pass, or with the reason why a package's pass cannot be loaded."""
     for name in registry.names():
         try:
             found = registry.find(name)
@@ -51,7 +51,7 @@ def _passes() -> Iterator[tuple[str, type[Pass] | str]]:
 
 
 def _sections(found: type[Pass]) -> list[tuple[str, list[tuple[str, str]]]]:
-    """The parts of a pass that are rows of a name and a text."""
+    """Gives the parts of a pass that are rows of a name and a text."""
     options = [
         (f"{option.name}=<{option.type_name}>", f"{option.help} [{option.format(option.default)}]")
         for option in found.options()

@@ -40,7 +40,7 @@ def reduce(source: Source, command: str) -> bytes:
 
 
 def _status(command: str, path: str) -> int:
-    """The command's exit status; one that does not end has none of interest."""
+    """Gives the command's exit status; one that does not end has none of interest."""
     quoted = shlex.quote(path)
     line = command.replace("{}", quoted) if "{}" in command else f"{command} {quoted}"
     with Child(["/bin/sh", "-c", line], time_limit=TIME_LIMIT) as running:

@@ -45,7 +45,7 @@ class Program:
 
 
 def script(path: str) -> Program:
-    """A Python file. Raises NotFoundError."""
+    """Gives a Python file. Raises NotFoundError."""
     full = os.path.abspath(path)
     try:
         with io.open_code(full) as file:
@@ -63,7 +63,7 @@ def script(path: str) -> Program:
 
 
 def module(name: str) -> Program:
-    """A module, or a package with a ``__main__``. NotFoundError comes when it is run."""
+    """Gives a module, or a package with a ``__main__``. NotFoundError comes when it is run."""
 
     def execute() -> None:
         spec = _find(name)
@@ -85,7 +85,7 @@ def module(name: str) -> Program:
 
 
 def _find(name: str) -> importlib.machinery.ModuleSpec:
-    """The spec of the module that stands for `name`. Raises NotFoundError with Python's own words."""
+    """Gives the spec of the module that stands for `name`. Raises NotFoundError with Python's own words."""
     try:
         spec = importlib.util.find_spec(name)
     except (ImportError, AttributeError, TypeError, ValueError) as error:
@@ -102,7 +102,7 @@ def _find(name: str) -> importlib.machinery.ModuleSpec:
 
 
 def _become_main(names: Mapping[str, Any]) -> dict[str, Any]:
-    """The names of a new ``__main__``."""
+    """Gives the names of a new ``__main__``."""
     main = sys.modules["__main__"] = types.ModuleType("__main__")
     vars(main).update(names, __annotations__={}, __builtins__=builtins)
     return vars(main)

@@ -70,7 +70,7 @@ SAMPLES: tuple[Sample, ...] = (
 
 
 def sample(name: str) -> Sample:
-    """The sample of this name. Raises ValueError, with the nearest name, where there is none."""
+    """Gives the sample of this name. Raises ValueError, with the nearest name, where there is none."""
     for entry in SAMPLES:
         if entry.name == name:
             return entry
@@ -81,5 +81,5 @@ def sample(name: str) -> Sample:
 
 
 def module_path(name: str) -> pathlib.Path:
-    """Where the shipped module of a sample lies."""
+    """Says where the shipped module of a sample lies."""
     return pathlib.Path(__file__).with_name(f"{name}.mlir")

@@ -48,7 +48,7 @@ def build(
     mesh = Mesh(np.array(devices).reshape(mesh_rows, mesh_columns), ("y", "x"))
 
     def neighbour(edge: jax.Array, dy: int, dx: int) -> jax.Array:
-        """What the neighbour at (dy, dx) sends: the edge of it that touches this device."""
+        """Gives what the neighbour at (dy, dx) sends: the edge of it that touches this device."""
         pairs = [
             ((y + dy) % mesh_rows * mesh_columns + (x + dx) % mesh_columns, y * mesh_columns + x)
             for y in range(mesh_rows)

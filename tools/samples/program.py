@@ -28,11 +28,11 @@ class Program:
     transform: Callable[[Callable[..., Any]], Any] = jax.jit
 
     def compiled(self) -> Any:
-        """The transformed function: callable, and with ``lower(*args)``."""
+        """Gives the transformed function: callable, and with ``lower(*args)``."""
         return self.transform(self.function)
 
     def lower(self) -> jax.stages.Lowered:
-        """The program lowered for its own arguments."""
+        """Gives the program lowered for its own arguments."""
         lowered: jax.stages.Lowered = self.compiled().lower(*self.args)
         return lowered
 

@@ -17,7 +17,7 @@ from hloverlap.tools.samples.program import Program
 
 
 def reference(q: np.ndarray, k: np.ndarray, v: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, ...]:
-    """The gradients of ``sum(attention(q, k, v) * weight)``, by hand."""
+    """Gives the gradients of ``sum(attention(q, k, v) * weight)``, by hand."""
     q, k, v = (x.astype(np.float32) for x in (q, k, v))
     scale = q.shape[-1] ** -0.5
     scores = np.einsum("bqhd,bkhd->bhqk", q, k) * scale

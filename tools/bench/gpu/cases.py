@@ -50,7 +50,7 @@ class Case:
 
     @property
     def family(self) -> str:
-        """The program's name without the size."""
+        """Gives the program's name without the size."""
         return self.name.partition("/")[0]
 
 
@@ -242,7 +242,7 @@ def _mesh_rows(devices: int) -> int:
 
 
 def _halo(height: int, width: int, devices: int) -> Case:
-    """A field of height x width values in f32 on each device."""
+    """Gives a field of height x width values in f32 on each device."""
     rows, steps = _mesh_rows(devices), 8
 
     def build(found: Sequence[jax.Device]) -> Program:

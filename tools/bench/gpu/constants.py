@@ -35,7 +35,7 @@ def fit(sizes: Sequence[int], seconds: Sequence[float]) -> Line | None:
 
 
 def constants(results: Sequence[Mapping[str, Any]], devices: int) -> dict[str, Any]:
-    """What can be had from the results on so many devices; a constant whose cases did not run is left out.
+    """Gives what can be had from the results on so many devices; a constant whose cases did not run is left out.
 
     link, link_peer: a transfer one way between two devices. ring, ring_peer: every device sends and receives.
     memory_gbs: bytes read and written. matmul_tflops: bf16. launch_us: what one more small permute in a step costs,
@@ -74,7 +74,7 @@ def _of(results: Sequence[Mapping[str, Any]], family: str) -> list[Mapping[str, 
 
 
 def _step(case: Mapping[str, Any], variant: str) -> float | None:
-    """Seconds of one exchange; None where the variant was not measured."""
+    """Gives the seconds of one exchange; None where the variant was not measured."""
     measured = case["variants"].get(variant, {})
     measured = case["variants"].get(measured.get("same_as", ""), measured)
     return float(measured["seconds"] / case["steps"]) if "seconds" in measured else None

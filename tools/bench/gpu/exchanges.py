@@ -51,7 +51,7 @@ def _program(
 
 
 def _multiply(value: jax.Array, weight: jax.Array) -> jax.Array:
-    """A matmul that keeps the size of its values, so that a chain of them stays finite."""
+    """Gives a matmul that keeps the size of its values, so that a chain of them stays finite."""
     product = jnp.dot(value, weight, preferred_element_type=jnp.float32)
     return (product * weight.shape[0] ** -0.5).astype(value.dtype)
 

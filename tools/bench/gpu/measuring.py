@@ -58,7 +58,7 @@ class Ratio:
         return cls(float(np.median(ratios)), ratios[first], ratios[-1 - first])
 
     def decides(self, bound: float) -> bool:
-        """Whether the true ratio is on one side of the bound, with 99.5 %."""
+        """Says whether the true ratio is on one side of the bound, with 99.5 %."""
         return self.high <= bound or self.low > bound
 
 
@@ -95,13 +95,13 @@ def _compare(a: Any, b: Any) -> tuple[jax.Array, jax.Array]:
 
 
 def compare(a: Any, b: Any) -> tuple[bool, float]:
-    """Whether two results have the same bits, and the largest difference of two values (NaN where one is NaN)."""
+    """Says whether two results have the same bits, and the largest difference of two values (NaN where one is NaN)."""
     equal, apart = _compare(a, b)
     return bool(equal), float(apart)
 
 
 def magnitude(result: Any) -> float:
-    """The largest absolute value of a result: 0 or NaN says that a program computes nothing worth comparing."""
+    """Gives the largest absolute value of a result: 0 or NaN says that a program computes nothing worth comparing."""
     return compare(result, jax.tree.map(jnp.zeros_like, result))[1]
 
 
@@ -135,7 +135,7 @@ def in_turn(
 
 
 def _sample(call: Call, count: int, queue: bool) -> float:
-    """Seconds a run of `count` runs back to back."""
+    """Gives the seconds a run of `count` runs back to back."""
     start = time.perf_counter()
     result = None
     for _ in range(count):

@@ -25,7 +25,7 @@ class Interval:
 
     @property
     def is_transfer(self) -> bool:
-        """Whether it moves data between devices: an NCCL kernel or a copy to a peer."""
+        """Says whether it moves data between devices: an NCCL kernel or a copy to a peer."""
         name = self.name.lower()
         return "nccl" in name or "p2p" in name or "peer" in name
 
@@ -81,7 +81,7 @@ def read_trace(folder: pathlib.Path) -> dict[str, list[Interval]]:
 
 
 def of_planes(planes: Iterable[Any]) -> dict[str, list[Interval]]:
-    """The intervals of each GPU's planes; of its lines only the streams, since others repeat them by XLA op."""
+    """Gives the intervals of each GPU's planes; of its lines only the streams, since others repeat them by XLA op."""
     found: dict[str, list[Interval]] = {}
     for plane in planes:
         if not plane.name.startswith("/device:GPU"):
@@ -101,7 +101,7 @@ def _op(event: Any) -> str:
 
 
 def _spans(intervals: Iterable[Interval]) -> list[tuple[float, float]]:
-    """The times in which at least one of the intervals ran, as (start, end) that do not touch."""
+    """Gives the times in which at least one of the intervals ran, as (start, end) that do not touch."""
     spans: list[tuple[float, float]] = []
     for interval in sorted(intervals, key=lambda each: each.start):
         if spans and interval.start <= spans[-1][1]:

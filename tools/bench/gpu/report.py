@@ -12,7 +12,7 @@ _COUNTS = ("synchronous", "asynchronous", "groups", "hidden", "together", "one_b
 
 
 def markdown(results: Results) -> str:
-    """All tables of one run."""
+    """Lists all tables of one run."""
     parts = [_machine(results)]
     parts += [_speedups(results), _bandwidths(results), _auto(results), _overlaps(results)]
     parts += [_predictions(results["cases"], "What XLA was told to do")]
@@ -26,7 +26,7 @@ def markdown(results: Results) -> str:
 
 
 def summary(results: Results) -> str:
-    """What to look at first, the speed-ups last: a terminal shows the end."""
+    """Gives what to look at first, the speed-ups last: a terminal shows the end."""
     parts = [_rest(results), _auto(results), _overlaps(results)]
     if results.get("constants"):
         parts.append(_constants(results["constants"]))
@@ -39,7 +39,7 @@ def summary(results: Results) -> str:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table with aligned columns; the first is text, the others are numbers."""
+    """Gives a Markdown table with aligned columns; the first is text, the others are numbers."""
     lines = [list(header), *map(list, rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
 
@@ -54,7 +54,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def seconds_of(case: Mapping[str, Any], variant: str) -> Mapping[str, Any] | None:
-    """What was measured of a variant, or of the variant that is the same program; None where nothing was."""
+    """Gives what was measured of a variant, or of the variant that is the same program; None where nothing was."""
     told = case["variants"].get(variant, {})
     told = case["variants"].get(told.get("same_as", ""), told)
     return told if "seconds" in told else None
@@ -71,7 +71,7 @@ def _machine(results: Results) -> str:
 
 
 def _measured(results: Results) -> tuple[list[str], list[Mapping[str, Any]]]:
-    """The variants that any case measured, and the cases with more than plain."""
+    """Gives the variants that any case measured, and the cases with more than plain."""
     cases = [case for case in results["cases"] if seconds_of(case, PLAIN) and len(case["variants"]) > 1]
     names = [name for name in BY_NAME if name != PLAIN and any(seconds_of(case, name) for case in cases)]
     return names, cases
@@ -172,7 +172,7 @@ def _constants(constants: Mapping[str, Any]) -> str:
 
 
 def _rest(results: Results, where: str = "") -> str:
-    """What is not in the tables, and why."""
+    """Gives what is not in the tables, and why."""
     lines = [f"- {name}: {reason}" for name, reason in results["skipped"].items()]
     seen: dict[str, list[str]] = {}
     for case in results["cases"]:

@@ -62,7 +62,7 @@ VARIANTS: tuple[Variant, ...] = (
 
 
 def kin(name: str) -> tuple[str, ...]:
-    """The variants that fail together with this one: all that copy to peer memory, else itself."""
+    """Gives the variants that fail together with this one: all that copy to peer memory, else itself."""
     if PERMUTE_MODE not in BY_NAME[name].options:
         return (name,)
     return tuple(variant.name for variant in VARIANTS if PERMUTE_MODE in variant.options)

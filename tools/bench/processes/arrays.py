@@ -123,7 +123,7 @@ def _array(number: int, sharding: Any) -> Any:
 
 
 def _are_right(arrays: Sequence[Any]) -> bool:
-    """Whether each array holds its number, as far as it is on this process."""
+    """Says whether each array holds its number, as far as it is on this process."""
     import numpy as np
 
     return all(

@@ -33,12 +33,12 @@ class Case:
     bytes: int
 
     def total(self, devices: int) -> int:
-        """Bytes of all arguments on so many devices."""
+        """Counts the bytes of all arguments on so many devices."""
         return self.count * self.bytes * devices
 
 
 def cases(quick: bool = False) -> list[Case]:
-    """All cases, those first that say most when time runs out."""
+    """Lists all cases, those first that say most when time runs out."""
     return list(_quick() if quick else _full())
 
 
@@ -73,7 +73,7 @@ class Program:
         self._dtypes = [np.dtype(dtype) for dtype in _DTYPES[case.dtypes]]
 
     def lower(self) -> jax.stages.Lowered:
-        """The permutes, none of which waits for another."""
+        """Gives the permutes, none of which waits for another."""
         pairs = [self._pairs(number) for number in range(self._case.count)]
 
         def exchange(*blocks: jax.Array) -> list[Any]:

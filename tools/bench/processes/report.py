@@ -39,17 +39,17 @@ class Measured:
         return cls(layout, Case(**said[0]["case"]), samples, equal, said[0]["same_as"])
 
     def ratio(self, variant: str) -> float:
-        """How many times faster than the program as it is: the median over the rounds, 1 for the same module."""
+        """Counts how many times faster than the program as it is: the median over the rounds, 1 for the same module."""
         pairs = zip(self.samples[APART], self.samples[variant], strict=True)
         return statistics.median(apart / merged for apart, merged in pairs)
 
     def as_json(self) -> dict[str, Any]:
-        """All of it, with the ratios."""
+        """Lists all of it, with the ratios."""
         return {**dataclasses.asdict(self), "ratio": {name: self.ratio(name) for name in VARIANTS}}
 
 
 def table(measured: Sequence[Measured]) -> str:
-    """A row a case: milliseconds as it is, and how many times faster each strategy makes it."""
+    """Gives a row a case: milliseconds as it is, and how many times faster each strategy makes it."""
     head = ["layout", "pairs", "dtypes", "permutes", "bytes", "apart ms", *list(VARIANTS)[1:], "bits"]
     rows = [
         [
@@ -68,7 +68,7 @@ def table(measured: Sequence[Measured]) -> str:
 
 
 def verdict(measured: Sequence[Measured]) -> str:
-    """What the ratios of auto come to."""
+    """Gives what the ratios of auto come to."""
     small = [one.ratio("auto") for one in measured if one.case.bytes <= _SMALL and one.case.count >= _MANY]
     lines = []
     if small:

@@ -44,7 +44,7 @@ class Together:
         process_group.meet(f"time {self._met}", _SECONDS)
 
     def largest(self, value: float) -> float:
-        """The largest of the processes' values; nobody goes on before all have come here."""
+        """Gives the largest of the processes' values; nobody goes on before all have come here."""
         held = jax.make_array_from_callback(
             (jax.device_count(),), self._sharding, lambda _: np.array([value], np.float32)
         )
@@ -92,7 +92,7 @@ def _measure(case: Case, together: Together, seconds: float) -> dict[str, Any]:
 
 
 def _bits(arrays: Sequence[jax.Array]) -> list[bytes]:
-    """What this process holds."""
+    """Gives what this process holds."""
     return [np.asarray(shard.data).tobytes() for array in arrays for shard in array.addressable_shards]
 
 

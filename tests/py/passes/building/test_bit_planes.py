@@ -1,4 +1,4 @@
-"""Elements in layers of words, and back: whatever their widths, and however they are split."""
+"""Elements in planes of words, and back: whatever their widths, and however they are split."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_every_element_comes_back(sizes: list[int], widths: tuple[int, int], dat
 
 
 @pytest.mark.parametrize("number", [2, 3, 4])
-def test_no_layer_is_mistaken_for_another(number: int) -> None:
+def test_no_plane_is_mistaken_for_another(number: int) -> None:
     assert_same([4] * number, (8, 32), 0, 4 * number)
 
 
