@@ -1,6 +1,5 @@
 # The public names of hloverlap, one a line, with the module that each lives in.
 
-from hloverlap.passes.analysis.cost import Target as Target
 from hloverlap.passes.base import Pass as Pass
 from hloverlap.passes.base import option as option
 from hloverlap.passes.context import Context as Context
@@ -13,6 +12,7 @@ from hloverlap.passes.errors import PipelineTextError as PipelineTextError
 from hloverlap.passes.errors import TargetError as TargetError
 from hloverlap.passes.errors import TopologyError as TopologyError
 from hloverlap.passes.errors import UnavailableError as UnavailableError
+from hloverlap.passes.machine.target import Target as Target
 from hloverlap.passes.machine.topology import Topology as Topology
 from hloverlap.passes.remark import Remark as Remark
 from hloverlap.pipeline.audit.audits import Audit as Audit

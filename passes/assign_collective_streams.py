@@ -13,12 +13,13 @@ from jaxlib.mlir import ir
 from hloverlap.passes.analysis import stream_annotations
 from hloverlap.passes.analysis.collectives import KINDS, PERMUTE
 from hloverlap.passes.analysis.concurrency import Lanes, Unit, place
+from hloverlap.passes.analysis.cost import CostModel
 from hloverlap.passes.analysis.dataflow import Instance
 from hloverlap.passes.analysis.loops import executions
 from hloverlap.passes.analysis.mesh_axes import MeshAxes
 from hloverlap.passes.base import Pass, option
 from hloverlap.passes.building.specialization import specialize
-from hloverlap.passes.context import Context
+from hloverlap.passes.context import Context, Declined
 from hloverlap.passes.errors import PassError
 from hloverlap.passes.machine.xla_options import OVERLAP_LIMIT, PEER_MEMORY, PERMUTE_MODE, CompileOption
 from hloverlap.passes.mlir.locations import describe
@@ -68,6 +69,7 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "4", comb
         "ACS008": "left it as it is: it is too small for a stream to pay on the target",
         "ACS009": "asked for copies from device to device",
         "ACS010": "left it on XLA's stream: what it could be in flight with uses the same links",
+        "ACS011": "left it as it is: whether a stream pays on the target is not known",
     }
 
     max_streams: int = option(4, "most streams to use at once")
@@ -86,10 +88,10 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "4", comb
         joined = _left_to_combiner(lanes)
         sizes = _sizes(lanes, MeshAxes(op, symbols))
         peer = _prefers_peer(sizes, context)
-        small = _too_small(sizes, context, peer)
+        unpaid = _not_worth(sizes, context, peer)
         first = max(self.first_stream, context.capabilities.first_stream)
         free = (stream for stream in itertools.count(first) if stream not in taken)
-        streams = _streams(lanes, joined | small.keys(), free)
+        streams = _streams(lanes, joined | unpaid.keys(), free)
         wishes: dict[Instance, dict[ir.Operation, _Wish | None]] = {}
         paths = 0
         for unit in lanes.units:
@@ -106,8 +108,8 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "4", comb
         self._annotate(context, granted, stream_annotations.own_ops(op))  # again: copied functions have more
         self.count(context, "num-specialized", len(Symbols(op).functions) - before)
         self.count(context, "num-streams", len(set(streams.values())))
-        self._explain(context, lanes, joined, small, streams)
-        if streams or any(_wants_company(unit) for unit in lanes.units if unit not in small):
+        self._explain(context, lanes, joined, unpaid, streams)
+        if streams or any(_wants_company(unit) for unit in lanes.units if unit not in unpaid):
             context.need_option(OVERLAP_LIMIT, max(2, _most_in_flight(lanes, joined)))
         if peer:
             context.need_option(PERMUTE_MODE, PEER_MEMORY)
@@ -131,7 +133,7 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "4", comb
         context: Context,
         lanes: Lanes,
         joined: frozenset[Unit],
-        small: Mapping[Unit, int],
+        unpaid: Mapping[Unit, Declined],
         streams: dict[Unit, int],
     ) -> None:
         told: set[ir.Operation] = set()
@@ -145,11 +147,9 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "4", comb
                 if function in lanes.unfollowed and unit in streams:
                     code, statistic = "ACS007", ""
                     text = f"Left as it is: too many paths lead to function '{function}'; run MLIR's 'inline' first."
-                if unit in small and unit.partner is not None:
-                    code, statistic = "ACS008", ""
-                    text = (
-                        f"Left as it is: {small[unit]} bytes are too few for a stream to pay on {context.costs.name}."
-                    )
+                if unit in unpaid and unit.partner is not None:
+                    (code, reason), statistic = unpaid[unit], ""
+                    text = f"Left as it is: {reason}."
                 if statistic:
                     self.count(context, statistic)
                 context.remark(code, text, member.op)
@@ -242,28 +242,37 @@ def _sizes(lanes: Lanes, axes: MeshAxes) -> dict[Unit, int]:
     return {unit: unit.bytes // max(axes.parts(member.op) for member in unit.members) for unit in lanes.units}
 
 
-def _too_small(sizes: Mapping[Unit, int], context: Context, peer: bool) -> dict[Unit, int]:
-    """Permutes that lose by a stream of their own on the target, where one was given and this was measured; and sizes.
+def _not_worth(sizes: Mapping[Unit, int], context: Context, peer: bool) -> dict[Unit, Declined]:
+    """Permutes that lose by a stream of their own on the target, or of which nobody knows; {} where none was given.
 
     Inside a host streams do nothing without copies from device to device: permutes through NCCL run in turn.
     """
-    least = context.target.stream_bytes if context.target else 0
+    if context.target is None:
+        return {}
+    name, least = context.target.name, context.target.costs.stream_bytes
+    if least is None:
+        reason = f"whether a stream pays on {name} is not known; a target file with costs.stream_bytes says it"
+        return {unit: Declined("ACS011", reason) for unit in sizes if not unit.group}
     never = _knows_peer(context) and not peer
-    return {unit: size for unit, size in sizes.items() if not unit.group and (never or size < least)}
+    return {
+        unit: Declined("ACS008", f"{size} bytes are too few for a stream to pay on {name}")
+        for unit, size in sizes.items()
+        if not unit.group and (never or size < least)
+    }
 
 
 def _knows_peer(context: Context) -> bool:
     """Whether it is known what copies from device to device gain: for some targets, in a topology of one host."""
-    target, topology = context.target, context.topology
-    return bool(target and target.peer and topology and len(set(topology.host)) == 1)
+    topology = context.topology
+    return CostModel(context.target, topology).measures_peer and topology is not None and len(set(topology.host)) == 1
 
 
 def _prefers_peer(sizes: Mapping[Unit, int], context: Context) -> bool:
     """Whether copies from device to device pay."""
-    if context.target is None or not _knows_peer(context) or any(unit.group for unit in sizes):
+    if not _knows_peer(context) or any(unit.group for unit in sizes):
         return False
     launches = [(size, executions(unit.members[0].op, unit.members[0].instance)) for unit, size in sizes.items()]
-    return context.target.prefers_peer(launches)
+    return CostModel(context.target, context.topology).prefers_peer(launches)
 
 
 def _meets(unit: Unit, on_stream_0: dict[int, list[int]]) -> bool:

@@ -10,6 +10,7 @@ from jaxlib.mlir import ir
 from hloverlap.passes.analysis import stream_annotations
 from hloverlap.passes.analysis.collectives import PERMUTE, mode_of, pairs_of, set_pairs
 from hloverlap.passes.analysis.concurrency import place
+from hloverlap.passes.analysis.cost import CostModel
 from hloverlap.passes.analysis.effects import Effects
 from hloverlap.passes.base import Pass
 from hloverlap.passes.context import Context
@@ -56,7 +57,7 @@ after:  %a = "stablehlo.collective_permute"(%x) <{… [[1, 0], [0, 1]] …}>
         counts = device_counts(op)
         for block in blocks_with(op, PERMUTE):
             self._block(block, effects, counts, context)
-        if context.costs.joins_equal_pairs:
+        if CostModel(context.target, context.topology).joins_equal_pairs:
             self._sort(op, context)
 
     def _block(self, block: ir.Block, effects: Effects, counts: DeviceCounts, context: Context) -> None:

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from jaxlib.mlir import ir
 
-from hloverlap.passes.analysis.cost import DEFAULT, Target
 from hloverlap.passes.machine.capabilities import Capabilities
+from hloverlap.passes.machine.target import Target
 from hloverlap.passes.machine.topology import Topology
 from hloverlap.passes.machine.xla_options import CompileOption
 from hloverlap.passes.mlir.locations import source_of
@@ -30,7 +30,8 @@ class Context:
     """One run of a pipeline over one module.
 
     topology: which host each partition lives on; None when nobody said (then nothing crosses hosts).
-    target: the machine that the result is for, None when nobody said.
+    target: the machine that the result is for, None when nobody said: then a pass does what XLA can make use of
+        anywhere, and nothing that rests on what transfers cost.
     capabilities: of the XLA version that the result is for.
     remarks: in the order in which passes made them.
     statistics: pass name -> statistic -> count; filled by `count`.
@@ -43,11 +44,6 @@ class Context:
     remarks: list[Remark] = dataclasses.field(default_factory=list)
     statistics: dict[str, dict[str, int]] = dataclasses.field(default_factory=dict)
     compile_options: dict[str, CompileOption] = dataclasses.field(default_factory=dict)
-
-    @property
-    def costs(self) -> Target:
-        """What transfers cost: on the target, or on an H200 where there is none."""
-        return self.target or DEFAULT
 
     def remark(self, code: str, message: str, op: ir.Operation | None = None, severity: str = "remark") -> None:
         """Leaves a remark about `op`, at the source line it came from."""

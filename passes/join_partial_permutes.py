@@ -12,6 +12,7 @@ from jaxlib.mlir.dialects import stablehlo
 
 from hloverlap.passes.analysis import stream_annotations
 from hloverlap.passes.analysis.collectives import PERMUTE, Collective
+from hloverlap.passes.analysis.cost import CostModel, UnknownCostError
 from hloverlap.passes.analysis.device_ids import DeviceIds
 from hloverlap.passes.analysis.permutes import are_disjoint, segments_with_permutes
 from hloverlap.passes.analysis.segments import Segment, reorder
@@ -59,6 +60,7 @@ after:  %c = stablehlo.select %from_1, %y, %x
         "JPP004": "not joined: no select of its type is known to keep every bit",
         "JPP005": "not joined: a device cannot tell here which id it has",
         "JPP006": "not joined: the estimate says that it would take longer, or gain too little to be sure",
+        "JPP007": "not joined: what it would take is not known of the target, or no target was given",
     }
 
     def run(self, op: ir.Operation, context: Context) -> None:
@@ -72,6 +74,7 @@ class _Joiner:
     def __init__(self, options: JoinPartialPermutes, context: Context, ids: DeviceIds) -> None:
         self._options = options
         self._context = context
+        self._costs = CostModel(context.target, context.topology)
         self._ids = ids
         self._made: set[ir.Value] = set()
 
@@ -136,32 +139,37 @@ class _Joiner:
     def _reason(self, fact: Collective, others: Sequence[Collective]) -> Declined:
         for other in others:
             if other is not fact and fact.op.operands[0].type == other.op.operands[0].type and _fits(fact, [other]):
-                joined, apart = self._estimate([fact, other]), self._apart([fact, other])
-                name = self._context.costs.name
-                if fact.mode == other.mode and joined > WORTH * apart:
+                if fact.mode != other.mode:
+                    continue
+                try:
+                    joined, apart = self._estimate([fact, other]), self._costs.apart([fact, other])
+                except UnknownCostError as error:
+                    return Declined("JPP007", str(error))
+                name = self._costs.name
+                if joined > WORTH * apart:
                     text = f"with {describe(other.op)} it would take about {joined:.0f} us on {name}, apart {apart:.0f}"
                     return Declined("JPP006", f"{text} us{doubt(joined, apart)}")
         return Declined("JPP002", "none of its type that is ready at the same time has other sources and other targets")
 
     def _pays(self, fact: Collective, part: _Permutes) -> bool:
-        return self._estimate([*part, fact]) <= WORTH * (self._estimate(part) + self._apart([fact]))
+        """Whether the estimate says that one more is worth joining; not where the costs are not known."""
+        try:
+            return self._estimate([*part, fact]) <= WORTH * (self._estimate(part) + self._costs.apart([fact]))
+        except UnknownCostError:
+            return False
 
     def _estimate(self, part: _Permutes) -> float:
         """Microseconds of one permute of all, and of choosing what each device sends."""
-        target, topology = self._context.costs, self._context.topology
         joined = dataclasses.replace(part[0], pairs=tuple(pair for fact in part for pair in fact.pairs))
         selects = len({fact.op.operands[0] for fact in part}) - 1
-        chosen = (target.pack if selects else 0.0) + selects * _SELECT * part[0].bytes / target.copy
-        return target.together([joined], topology) + chosen
-
-    def _apart(self, part: _Permutes) -> float:
-        return self._context.costs.apart(part, self._context.topology)
+        chosen = self._costs.copies(selects * _SELECT * part[0].bytes) if selects else 0.0
+        return self._costs.together([joined]) + chosen
 
     def _join(self, part: _Permutes) -> None:
         """Puts one permute where the last of them stood. They stand side by side."""
-        joined, apart = self._estimate(part), self._apart(part)
+        joined, apart = self._estimate(part), self._costs.apart(part)
         others = f"{len(part) - 1} other" + "s" * (len(part) > 2)
-        gain = f"about {joined:.0f} us on {self._context.costs.name} instead of {apart:.0f} us"
+        gain = f"about {joined:.0f} us on {self._costs.name} instead of {apart:.0f} us"
         for fact in part:
             self._context.remark("JPP001", f"Joined with {others} into one permute, {gain}.", fact.op)
         mode, count = part[0].mode, self._ids.count(part[0].mode)

@@ -31,7 +31,8 @@ class MergeCrossHostTransfers(Pass):
     """Two ways: `group` is one launch of several permutes, which XLA:GPU knows; `concat` is one permute of packed data.
 
     `auto` packs small permutes with the same pairs, groups what is ready together, packed or not, and leaves the rest
-    alone: large ones, and those with the same pairs, which XLA:GPU joins by itself.
+    alone: large ones, and those with the same pairs, which XLA:GPU joins by itself. It asks what transfers cost on the
+    target, and merges nothing where that is not known.
     """
 
     name = "merge-cross-host-transfers"
@@ -65,6 +66,7 @@ after:  %0:2 = call @collectives_group(%x, %y) {mhlo.frontend_attributes =
         "MCT014": "not merged: inside a host, packing several types takes longer than it saves",
         "MCT015": "made a group that this version of XLA will take apart again",
         "MCT016": "not merged: packed flat it could not stay divided along the other axes of its mesh",
+        "MCT017": "not merged: what it would take is not known of the target, or no target was given",
     }
 
     strategy: Literal["group", "concat", "auto"] = option("auto", "how to merge")
@@ -113,7 +115,8 @@ after:  %0:2 = call @collectives_group(%x, %y) {mhlo.frontend_attributes =
     def _is_candidate(self, permute: Collective, context: Context) -> bool:
         """Whether it is one to merge; the user is told of one that would be, but for what it is."""
         crosses = context.topology is not None and context.topology.any_crosses(permute.pairs)
-        gains_inside = self.strategy == self.scope == "auto" and context.target and context.target.peer is not None
+        auto = self.strategy == self.scope == "auto"
+        gains_inside = auto and context.target is not None and context.target.costs.peer is not None
         if self.scope != "all" and not crosses and not gains_inside:
             return False
         if permute.stream is not None and not stream_annotations.is_own(permute.op):
@@ -136,7 +139,7 @@ after:  %0:2 = call @collectives_group(%x, %y) {mhlo.frontend_attributes =
         gain = ""
         if self.strategy == "auto":
             merged, apart = strategy.estimate(permutes)
-            gain = f", about {merged:.0f} us on {context.costs.name} instead of {apart:.0f} us"
+            gain = f", about {merged:.0f} us on {strategy.costs.name} instead of {apart:.0f} us"
         for permute in permutes:
             text = f"Merged with {others} into {strategy.result} of {size} bytes{gain}."
             context.remark("MCT001", text, permute.op)

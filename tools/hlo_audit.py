@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from hloverlap.passes.machine import targets
 from hloverlap.tools import exit_status
 from hloverlap.tools import main as shell
 from hloverlap.tools.exit_status import ExitStatus
@@ -46,9 +47,10 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--pass-pipeline",
         metavar="TEXT",
-        help="compare MODULE with what this pipeline makes of it, for no target in particular",
+        help="compare MODULE with what this pipeline makes of it for the target",
     )
-    add("--target", default="h200", metavar="NAME", help="h100, h200, a100, b200, local, cpu, or a file [h200]")
+    known = f"{targets.described()}, {targets.LOCAL} (the GPU that is there)"
+    add("--target", default="h200", metavar="NAME|FILE", help=f"{known}, or a TOML file of your own [h200]")
     add("--topology", metavar="HxD", help="HOSTSxDEVICES; by default one host of as many as the module needs")
     add(
         "--xla-option",

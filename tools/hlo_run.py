@@ -10,6 +10,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from hloverlap.passes.errors import TargetError
+from hloverlap.passes.machine import targets
 from hloverlap.tools import exit_status
 from hloverlap.tools import main as shell
 from hloverlap.tools.exit_status import ExitStatus
@@ -77,6 +79,7 @@ def _install(given: argparse.Namespace) -> State:
     state = import_hook.install_with_jax(
         pipeline=given.pass_pipeline,
         topology=given.topology,
+        target=given.target,
         functions=given.functions,
         strict=given.strict,
         partitioner_permutes=given.partitioner,
@@ -128,6 +131,7 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
     add("-m", dest="module", action="store_true", help="the program is a module or package, as for python -m")
     add("--pass-pipeline", default=DEFAULT_PIPELINE, metavar="TEXT", help="what to run on each function [overlap]")
     add("--topology", metavar="HxD", help="host of each partition, as for hlo-opt [from the devices' processes]")
+    add("--target", metavar="NAME|FILE", help=f"{targets.described()}, or a TOML file [what the devices are]")
     add("--functions", default="*", metavar="NAMES", help="rewrite only these: names with * and ?, by commas [*]")
     add("--partitioner-permutes", dest="partitioner", action="store_true", help="also permutes that only XLA knows")
     add("--strict", action="store_true", help="a pass that fails ends the program")
@@ -138,6 +142,10 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
     given = parser.parse_args(list(argv))
     if given.program is None:
         raise UsageError("which program? give a script, or -m and a module")
+    try:
+        given.target = targets.find(given.target) if given.target is not None else None
+    except TargetError as error:
+        raise UsageError(str(error)) from None
     return given
 
 

@@ -14,20 +14,25 @@ Pair = tuple[int, int]
 
 @dataclasses.dataclass(frozen=True)
 class Topology:
-    """host[p] is the host of partition p; a partition is a position in ``mesh.devices.flat``, never a device id."""
+    """Where the partitions of a module are."""
 
     host: tuple[int, ...]
+    """The host of each partition; a partition is a position in ``mesh.devices.flat``, never a device id."""
+
+    hosts_per_domain: int = 1
+    """How many hosts are one NVLink domain, for XLA:GPU."""
 
     @classmethod
     def parse(cls, text: str) -> Topology:
-        """Reads ``HxD`` (H hosts of D devices each) or a JSON list that gives each partition's host.
+        """Reads ``HxD`` (H hosts of D devices each), XLA's ``NxHxD`` (N NVLink domains of H hosts), or a JSON list.
 
-        Raises TopologyError.
+        The list gives each partition's host. Raises TopologyError.
         """
-        if match := re.fullmatch(r"(\d+)x(\d+)", text.strip()):
-            hosts, devices = int(match[1]), int(match[2])
-            if hosts and devices:
-                return cls(tuple(host for host in range(hosts) for _ in range(devices)))
+        if match := re.fullmatch(r"(?:(\d+)x)?(\d+)x(\d+)", text.strip()):
+            domains, hosts, devices = int(match[1] or 1), int(match[2]), int(match[3])
+            if domains and hosts and devices:
+                joined = hosts if match[1] else 1
+                return cls(tuple(host for host in range(domains * hosts) for _ in range(devices)), joined)
         try:
             listed = json.loads(text)
         except ValueError:
@@ -38,6 +43,15 @@ class Topology:
             f"topology '{text}' is neither HOSTSxDEVICES, such as 2x4, nor a JSON list of each partition's host, "
             "such as [0,0,1,1]"
         )
+
+    def __str__(self) -> str:
+        """The topology as `parse` reads it."""
+        hosts, each = len(set(self.host)), self.host.count(self.host[0])
+        if self.host != tuple(host for host in range(hosts) for _ in range(each)):
+            return json.dumps(self.host, separators=(",", ":"))
+        if self.hosts_per_domain == 1:
+            return f"{hosts}x{each}"
+        return f"{hosts // self.hosts_per_domain}x{self.hosts_per_domain}x{each}"
 
     @property
     def size(self) -> int:

@@ -36,19 +36,18 @@ class Group(Strategy):
         return permute.mode
 
     def drawback(self, permutes: Sequence[Collective]) -> Declined | None:
-        target = self.context.costs
-        if not target.has_groups:
-            return Declined("MCT010", f"a group is no single launch on {target.name}")
+        if not self.costs.has_groups:
+            return Declined("MCT010", f"a group is no single launch on {self.costs.name}")
         if not self.context.capabilities.group_overlaps_compute:
             return Declined("MCT010", "this version of XLA lets no compute run beside a group")
-        if target.joins_equal_pairs and len({permute.canonical_pairs for permute in permutes}) == 1:
+        if self.costs.joins_equal_pairs and len({permute.canonical_pairs for permute in permutes}) == 1:
             return Declined("MCT009", f"XLA joins the {len(permutes)} with the same pairs by itself")
         if not self.crosses(permutes):
             return Declined("MCT010", "inside a host streams serve better than a group")
         return None
 
     def merged_time(self, permutes: Sequence[Collective]) -> float:
-        return self.context.costs.together(permutes, self.context.topology)
+        return self.costs.together(permutes)
 
     def emit(self, ops: Sequence[ir.Operation]) -> Collective | None:
         whole = self.context.capabilities.keeps_groups

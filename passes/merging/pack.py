@@ -45,8 +45,8 @@ class Pack(Strategy):
         return None
 
     def merged_time(self, permutes: Sequence[Collective]) -> float:
-        return self.context.costs.packed(permutes, self.context.topology)
+        return self.costs.packed(permutes)
 
     def emit(self, ops: Sequence[ir.Operation]) -> Collective | None:
         target = self.context.target
-        return Collective.of(concatenate(ops, self.symbols, target.row if target is not None else 0))
+        return Collective.of(concatenate(ops, self.symbols, target.costs.sequential_ops if target is not None else 0))

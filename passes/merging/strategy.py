@@ -9,6 +9,7 @@ from typing import ClassVar
 from jaxlib.mlir import ir
 
 from hloverlap.passes.analysis.collectives import Collective
+from hloverlap.passes.analysis.cost import CostModel, UnknownCostError
 from hloverlap.passes.context import Context, Declined
 from hloverlap.passes.mlir.symbols import Symbols
 
@@ -36,6 +37,7 @@ class Strategy(abc.ABC):
     def __init__(self, context: Context, symbols: Symbols) -> None:
         self.context = context
         self.symbols = symbols
+        self.costs = CostModel(context.target, context.topology)
 
     @abc.abstractmethod
     def refusal(self, permute: Collective) -> Declined | None:
@@ -51,7 +53,7 @@ class Strategy(abc.ABC):
 
     @abc.abstractmethod
     def merged_time(self, permutes: Sequence[Collective]) -> float:
-        """Estimates the microseconds of the one transfer."""
+        """Estimates the microseconds of the one transfer. Raises UnknownCostError."""
 
     @abc.abstractmethod
     def emit(self, ops: Sequence[ir.Operation]) -> Collective | None:
@@ -61,18 +63,20 @@ class Strategy(abc.ABC):
         """
 
     def estimate(self, permutes: Sequence[Collective]) -> tuple[float, float]:
-        """Estimates the microseconds merged, and apart."""
-        return self.merged_time(permutes), self.context.costs.apart(permutes, self.context.topology)
+        """Estimates the microseconds merged, and apart. Raises UnknownCostError."""
+        return self.merged_time(permutes), self.costs.apart(permutes)
 
     def objection(self, permutes: Sequence[Collective]) -> Declined | None:
         """Says why merging these does not pay, as far as the cost model and measurements can say; None if it does."""
         if drawback := self.drawback(permutes):
             return drawback
-        merged, apart = self.estimate(permutes)
+        try:
+            merged, apart = self.estimate(permutes)
+        except UnknownCostError as error:
+            return Declined("MCT017", str(error))
         if merged > WORTH * apart:
-            target = self.context.costs
-            now = "as XLA joins them" if target.joins_equal_pairs else "apart"
-            text = f"{self.result} would take about {merged:.0f} us on {target.name}, {now} {apart:.0f} us"
+            now = "as XLA joins them" if self.costs.joins_equal_pairs else "apart"
+            text = f"{self.result} would take about {merged:.0f} us on {self.costs.name}, {now} {apart:.0f} us"
             return Declined("MCT011", text + doubt(merged, apart))
         return None
 

@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from jaxlib.mlir import ir
 
-from hloverlap.passes.errors import OptionError, UnavailableError
+from hloverlap.passes.errors import OptionError, TargetError, UnavailableError
+from hloverlap.passes.machine import targets
+from hloverlap.passes.machine.target import Target
 from hloverlap.passes.machine.topology import Topology
 from hloverlap.passes.machine.xla_options import COMBINE_THRESHOLD, COMBINE_THRESHOLD_DEFAULT, CompileOption
 from hloverlap.passes.mlir.elision import describe_elided
@@ -15,15 +17,17 @@ from hloverlap.pipeline.audit import compiled, findings, hints, op_ids, verdict
 from hloverlap.pipeline.audit.compiled import Outcome
 from hloverlap.pipeline.audit.findings import Finding
 from hloverlap.pipeline.audit.op_ids import CollectiveOp, Tagged
-from hloverlap.pipeline.audit.topology import pass_topology, xla_topology
+from hloverlap.pipeline.audit.topology import xla_topology
 from hloverlap.pipeline.audit.verdict import Totals, Verdict
 from hloverlap.pipeline.execution import resolution, running
 from hloverlap.pipeline.execution.resolution import Pipeline
 from hloverlap.pipeline.formats.errors import ReadError
-from hloverlap.pipeline.targets import LOCAL, Target
 from hloverlap.pipeline.xla.isolated_compile import TIME_LIMIT, Failure, Request
 
 Progress = Callable[[int, int], None]
+
+LOCAL = Target(targets.LOCAL, backend="gpu", gpu_target_config="")
+"""The GPU that is there: XLA asks it when it compiles."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,8 +35,8 @@ class Setting:
     """What to compile for, and how."""
 
     target: Target
-    topology: Topology | str | None = None
-    """As `topology.xla_topology` takes it; None for one host."""
+    topology: Topology | None = None
+    """None for one host."""
     time_limit: float = TIME_LIMIT
     """In seconds, for one compile."""
     use_cache: bool = True
@@ -96,6 +100,11 @@ class Trial:
     failure: Failure | None
 
 
+def find_target(text: str) -> Target:
+    """Gives the target to compile for: `LOCAL`, or one that `targets.find` knows. Raises TargetError."""
+    return LOCAL if text == targets.LOCAL else targets.find(text)
+
+
 def audit_one(subject: Subject, setting: Setting) -> Audit:
     """Audits one module. Raises what `audit_all` raises."""
     return audit_all([subject], setting)[0]
@@ -110,12 +119,12 @@ def compare(before: Subject, after: Subject, setting: Setting) -> Comparison:
 
 
 def rewritten(subject: Subject, pipeline: Pipeline, setting: Setting, verify_each: bool = True) -> Subject:
-    """Gives what `pipeline` makes of a subject, with the XLA options that it asks for; the subject's own options hold.
+    """Gives what `pipeline` makes of a subject for the target, with the XLA options that it asks for.
 
-    Raises what `run` raises.
+    The subject's own options hold. Raises what `run` raises.
     """
-    topology = pass_topology(setting.topology)
-    result = running.run(subject.module, pipeline, topology=topology, verify_each=verify_each)
+    target = _pass_target(setting.target)
+    result = running.run(subject.module, pipeline, topology=setting.topology, target=target, verify_each=verify_each)
     options = {**result.compile_options, **subject.options}
     return Subject(result.module, subject.name, options, f"after {resolution.spelled(pipeline)}")
 
@@ -123,8 +132,8 @@ def rewritten(subject: Subject, pipeline: Pipeline, setting: Setting, verify_eac
 def audit_all(subjects: Sequence[Subject], setting: Setting) -> list[Audit]:
     """Audits modules side by side; results in their order.
 
-    Raises TopologyError, OptionError (XLA does not take an option or the target), ReadError (a constant was elided),
-    UnavailableError.
+    Raises TopologyError, TargetError (it says nothing of a compiler), OptionError (XLA does not take an option or the
+    target), ReadError (a constant was elided), UnavailableError.
     """
     for subject in subjects:
         if elided := describe_elided(subject.module.operation):
@@ -176,7 +185,7 @@ def try_hints(subject: Subject, found: Audit, setting: Setting) -> list[Trial]:
 
 
 def _outcomes(requests: Sequence[Request], setting: Setting) -> list[Outcome]:
-    use_cache = setting.use_cache and setting.target.name != LOCAL
+    use_cache = setting.use_cache and setting.target is not LOCAL
     return compiled.outcomes(requests, setting.time_limit, use_cache, setting.progress)
 
 
@@ -190,10 +199,31 @@ def _request(tagged: Tagged, subject: Subject, setting: Setting) -> Request:
     return Request(
         module=tagged.image,
         backend="gpu" if setting.target.is_gpu else "cpu",
-        target_config=setting.target.config,
+        target_config=_target_config(setting.target),
         topology=xla_topology(setting.topology, tagged.replicas * tagged.partitions),
         replicas=tagged.replicas,
         partitions=tagged.partitions,
         shardy=tagged.shardy,
         options=tuple(sorted(subject.options.items())),
     )
+
+
+def _pass_target(target: Target) -> Target:
+    """Gives what passes are told: of the GPU that is there, what is known of one that JAX calls so."""
+    if target is not LOCAL:
+        return target
+    import jax
+
+    device = jax.devices()[0]
+    return targets.of_device(device.platform, device.device_kind)
+
+
+def _target_config(target: Target) -> str:
+    if target.backend == "cpu":
+        return ""
+    if not target.is_gpu or target.gpu_target_config is None:
+        raise TargetError(
+            f"target '{target.name}' says nothing of a compiler: give it a base, such as h200, or a [compiler] with "
+            "backend and gpu_target_config"
+        )
+    return target.gpu_target_config

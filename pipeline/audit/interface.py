@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import overload
 
+from hloverlap.passes.machine.target import Target
 from hloverlap.passes.machine.topology import Topology
 from hloverlap.passes.machine.xla_options import CompileOption
-from hloverlap.pipeline import targets
 from hloverlap.pipeline.audit import audits
 from hloverlap.pipeline.audit.audits import Audit, Comparison, Progress, Setting, Subject
 from hloverlap.pipeline.execution.resolution import Pipeline
@@ -22,7 +22,7 @@ def audit(
     pipeline: None = None,
     *,
     topology: Topology | str | None = None,
-    target: str = "h200",
+    target: Target | str = "h200",
     verify_each: bool = True,
     compiler_options: Mapping[str, CompileOption] | None = None,
     time_limit: float = TIME_LIMIT,
@@ -37,7 +37,7 @@ def audit(
     pipeline: Pipeline,
     *,
     topology: Topology | str | None = None,
-    target: str = "h200",
+    target: Target | str = "h200",
     verify_each: bool = True,
     compiler_options: Mapping[str, CompileOption] | None = None,
     time_limit: float = TIME_LIMIT,
@@ -51,7 +51,7 @@ def audit(
     pipeline: Pipeline | None = None,
     *,
     topology: Topology | str | None = None,
-    target: str = "h200",
+    target: Target | str = "h200",
     verify_each: bool = True,
     compiler_options: Mapping[str, CompileOption] | None = None,
     time_limit: float = TIME_LIMIT,
@@ -61,8 +61,7 @@ def audit(
     """Compiles `program` for a machine that need not be there, and says what XLA makes of each collective.
 
     program, pipeline, topology, verify_each: as for `run`. With a pipeline, what it makes of the program is compiled
-        too, with the XLA options that it asks for, and the two are compared. The topology may also be XLA's own three
-        numbers; by default it is one host.
+        too, with the XLA options that it asks for, and the two are compared. The topology is one host by default.
     target: what to compile for: what ``hlo-audit --target`` takes.
     compiler_options: XLA options, as for `compile`; those of the environment do not count.
     time_limit: seconds for one compile. use_cache: whether answers are taken from the disk and kept there.
@@ -73,7 +72,11 @@ def audit(
     compiler for the target here).
     """
     module, name = programs.module_of(program)
-    setting = Setting(targets.load(target), topology, time_limit, use_cache, progress)
+    if isinstance(target, str):
+        target = audits.find_target(target)
+    if isinstance(topology, str):
+        topology = Topology.parse(topology)
+    setting = Setting(target, topology, time_limit, use_cache, progress)
     subject = Subject(module, name, dict(compiler_options or {}))
     if pipeline is None:
         return audits.audit_one(subject, setting)

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from jaxlib.mlir import ir
 
-from hloverlap.passes.analysis import cost
 from hloverlap.passes.context import Context
 from hloverlap.passes.errors import PassError, PassFailedError, TopologyError
+from hloverlap.passes.machine import targets
 from hloverlap.passes.machine.capabilities import capabilities
+from hloverlap.passes.machine.target import Target
 from hloverlap.passes.machine.topology import Topology
 from hloverlap.passes.machine.xla_options import CompileOption
 from hloverlap.passes.mlir.dialects import make_context
@@ -49,7 +50,7 @@ def run(
     pipeline: resolution.Pipeline = "overlap",
     *,
     topology: Topology | str | None = None,
-    target: cost.Target | str | None = None,
+    target: Target | str | None = None,
     verify_each: bool = True,
 ) -> Result:
     """Runs `pipeline` on a copy of `program`.
@@ -59,8 +60,8 @@ def run(
     pipeline: text such as ``"canonicalize-permutes,cse"`` or ``"builtin.module(...)"``; or a pass; or passes in order;
         or what `resolution.resolve` made of one of these.
     topology: a Topology, or text as for ``Topology.parse``.
-    target: what transfers cost where the result will run, or its name, one of ``cost.TARGETS``. Where it
-        is not given, costs are an H200's, and what pays on some machines only is not done.
+    target: the machine that the result will run on: a Target, or what ``--target`` takes, the name of one that is known
+        or the path of a file. Where it is not given, what rests on what transfers cost is not done.
     verify_each: whether MLIR verifies the module after each pass.
 
     Raises PipelineError (ill-formed pipeline, failed pass), ReadError (program cannot be read), TopologyError (it
@@ -76,7 +77,7 @@ def run_in_place(
     pipeline: resolution.Pipeline,
     *,
     topology: Topology | str | None = None,
-    target: cost.Target | str | None = None,
+    target: Target | str | None = None,
     instrumentation: Instrumentation | None = None,
     name: str = "<module>",
 ) -> Result:
@@ -99,16 +100,14 @@ def run_in_place(
     )
 
 
-def _pass_context(
-    module: ir.Module, topology: Topology | str | None, target: cost.Target | str | None = None
-) -> Context:
+def _pass_context(module: ir.Module, topology: Topology | str | None, target: Target | str | None = None) -> Context:
     """What the passes are told. Raises TopologyError, TargetError."""
     if isinstance(topology, str):
         topology = Topology.parse(topology)
     if topology is not None and (size := device_counts(module).topology_size) not in (None, topology.size):
         raise TopologyError(f"the topology has {topology.size} partitions but the module is for {size}")
     if isinstance(target, str):
-        target = cost.named(target)
+        target = targets.find(target)
     return Context(topology=topology, target=target, capabilities=capabilities())
 
 

@@ -14,8 +14,8 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hloverlap.passes.analysis import cost
-from hloverlap.passes.machine import xla_options
+from hloverlap.passes.machine import targets, xla_options
+from hloverlap.passes.machine.target import Target
 from hloverlap.passes.machine.topology import Topology
 from hloverlap.passes.machine.xla_options import CompileOption
 from hloverlap.passes.mlir.modules import copy_of
@@ -47,7 +47,7 @@ def compile(
     pipeline: resolution.Pipeline = "overlap",
     *,
     topology: Topology | str | None = None,
-    target: cost.Target | str | None = None,
+    target: Target | str | None = None,
     verify_each: bool = True,
     compiler_options: Mapping[str, CompileOption] | None = None,
 ) -> Rewritten:
@@ -78,9 +78,9 @@ def compile(
     return Rewritten(compiled, result, {**of_jit, **options})
 
 
-def target_of(devices: Sequence[jax.Device]) -> cost.Target | None:
-    """Says what transfers cost between these devices; None when there are none."""
-    return cost.of_device(devices[0].platform, devices[0].device_kind) if devices else None
+def target_of(devices: Sequence[jax.Device]) -> Target | None:
+    """Gives the machine of these devices; None when there are none."""
+    return targets.of_device(devices[0].platform, devices[0].device_kind) if devices else None
 
 
 def topology_of(devices: Sequence[jax.Device]) -> Topology | None:

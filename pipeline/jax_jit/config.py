@@ -9,8 +9,9 @@ import threading
 import weakref
 from collections.abc import Iterable
 
-from hloverlap.passes.analysis import cost
 from hloverlap.passes.base import Pass
+from hloverlap.passes.machine import targets
+from hloverlap.passes.machine.target import Target
 from hloverlap.passes.machine.topology import Topology
 from hloverlap.passes.mlir.dialects import make_context
 from hloverlap.pipeline.execution import resolution
@@ -23,7 +24,7 @@ class JitConfig:
     pipeline: str | tuple[Pass, ...]
     topology: Topology | None = None
     """None: what the devices of a function say."""
-    target: cost.Target | None = None
+    target: Target | None = None
     """None: what the devices of a function say."""
     verify_each: bool = True
     functions: str = "*"
@@ -40,7 +41,7 @@ class JitConfig:
         cls,
         pipeline: str | Pass | Iterable[Pass],
         topology: Topology | str | None = None,
-        target: cost.Target | str | None = None,
+        target: Target | str | None = None,
         verify_each: bool = True,
         functions: str = "*",
         strict: bool = False,
@@ -54,7 +55,7 @@ class JitConfig:
         if isinstance(topology, str):
             topology = Topology.parse(topology)
         if isinstance(target, str):
-            target = cost.named(target)
+            target = targets.find(target)
         return cls(pipeline, topology, target, verify_each, functions, strict, partitioner_permutes)
 
     def covers(self, function: str) -> bool:
@@ -67,9 +68,8 @@ class JitConfig:
     @property
     def key(self) -> str:
         """Text that is the same in every process, and different for configurations that do different things."""
-        topology = "" if self.topology is None else ",".join(map(str, self.topology.host))
-        rest = (self.target, self.verify_each, self.functions, self.strict, self.partitioner_permutes)
-        return hashlib.sha256(repr((str(self.steps), topology, *rest)).encode()).hexdigest()[:16]
+        rest = (self.topology, self.target, self.verify_each, self.functions, self.strict, self.partitioner_permutes)
+        return hashlib.sha256(repr((str(self.steps), *rest)).encode()).hexdigest()[:16]
 
 
 class Token(str):

@@ -20,8 +20,8 @@ from typing import Any
 
 import jax
 
-from hloverlap.passes.analysis import cost
 from hloverlap.passes.base import Pass
+from hloverlap.passes.machine.target import Target
 from hloverlap.passes.machine.topology import Topology
 from hloverlap.pipeline.jax_jit.config import JitConfig
 from hloverlap.pipeline.jax_jit.hook import OPTION
@@ -36,7 +36,7 @@ def jit(
     pipeline: Pipeline = "overlap",
     *,
     topology: Topology | str | None = None,
-    target: cost.Target | str | None = None,
+    target: Target | str | None = None,
     verify_each: bool = True,
     strict: bool = False,
     partitioner_permutes: bool = False,
@@ -68,7 +68,7 @@ def enabled(
     pipeline: Pipeline = "overlap",
     *,
     topology: Topology | str | None = None,
-    target: cost.Target | str | None = None,
+    target: Target | str | None = None,
     verify_each: bool = True,
     functions: str = "*",
     strict: bool = False,
@@ -91,7 +91,7 @@ def install(
     pipeline: Pipeline = "overlap",
     *,
     topology: Topology | str | None = None,
-    target: cost.Target | str | None = None,
+    target: Target | str | None = None,
     verify_each: bool = True,
     functions: str = "*",
     strict: bool = False,

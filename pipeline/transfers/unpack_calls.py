@@ -7,15 +7,15 @@ from collections.abc import Callable, Sequence
 import jax
 from jax.experimental.xla_metadata import set_xla_metadata
 
-from hloverlap.passes.analysis import cost
+from hloverlap.passes.machine import targets
 from hloverlap.passes.mlir.frontend_attributes import INLINEABLE
 
 Make = Callable[[jax.Array, Sequence[int]], Sequence[jax.Array]]
 
 
 def results_per_call(device: jax.Device) -> int:
-    """Gives how many results such a call is to have on this device; 0 where calls are of no use (`cost.Target.row`)."""
-    return cost.of_device(device.platform, device.device_kind).row
+    """Gives how many results such a call is to have on this device, 0 for no calls: `Costs.sequential_ops`."""
+    return targets.of_device(device.platform, device.device_kind).costs.sequential_ops
 
 
 def in_calls(make: Make, value: jax.Array, count: int, per_call: int) -> tuple[jax.Array, ...]:

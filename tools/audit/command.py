@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 from hloverlap.passes import assign_collective_streams
 from hloverlap.passes.errors import PipelineTextError
+from hloverlap.passes.machine.topology import Topology
 from hloverlap.passes.machine.xla_options import CompileOption
 from hloverlap.passes.mlir.dialects import make_context
-from hloverlap.pipeline import targets
 from hloverlap.pipeline.audit import audits
 from hloverlap.pipeline.audit.audits import Audit, Comparison, Setting, Subject
 from hloverlap.pipeline.audit.verdict import Budget
@@ -31,8 +31,8 @@ def run(given: argparse.Namespace) -> int:
     with _mistakes_are_usage():
         budgets = [Budget.parse(text) for text in given.fail_on]
         setting = Setting(
-            target=targets.load(given.target),
-            topology=given.topology,
+            target=audits.find_target(given.target),
+            topology=None if given.topology is None else Topology.parse(given.topology),
             time_limit=given.time_limit,
             use_cache=not given.no_cache,
             progress=_progress if sys.stderr.isatty() else None,

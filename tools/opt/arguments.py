@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from hloverlap.passes.errors import did_you_mean
+from hloverlap.passes.machine import targets
 from hloverlap.tools import exit_status
 from hloverlap.tools.exit_status import ExitStatus
 from hloverlap.tools.main import UsageError
@@ -56,7 +57,7 @@ class Arguments:
         choices=("mlir", "bytecode", "portable", "export", "hlo"),
     )
     target: str | None = _flag(
-        None, "what transfers cost: a machine such as h200 or gloo, or a JSON file [h200]", "NAME|FILE"
+        None, "the machine that the result is for, by its name below, or a TOML file of your own", "NAME|FILE"
     )
     topology: str | None = _flag(None, "host of each partition: HOSTSxDEVICES, or a JSON list such as [0,0,1,1]", "HxD")
     remarks: str = _flag(
@@ -217,4 +218,5 @@ def help_text() -> str:
         joint = " " if len(name) == 1 else "="
         spelled = _spelled(name) + (f"{joint}{flag.value}" if flag.value else "")
         lines.append(f"  {spelled:<41} {flag.help}" + (f" [{flag.shown}]" if flag.shown else ""))
+    lines += ["", f"targets: {targets.described()}"]
     return "\n".join([*lines, "", exit_status.help_text(ExitStatus.DIFFERENT)])

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable
 from typing import cast
 
 from jaxlib.mlir import ir
 
-from hloverlap.passes.analysis import cost
 from hloverlap.passes.context import Context
-from hloverlap.passes.errors import HloverlapError, PassFailedError, PipelineError
+from hloverlap.passes.errors import HloverlapError, PassFailedError, PipelineError, TargetError
+from hloverlap.passes.machine import targets
+from hloverlap.passes.machine.target import Target
 from hloverlap.passes.machine.topology import Topology
 from hloverlap.passes.mlir import diagnostics
 from hloverlap.passes.mlir.dialects import make_context
@@ -242,11 +242,8 @@ def _topology(given: str | None) -> Topology | None:
         raise UsageError(str(error)) from None
 
 
-def _target(given: str | None) -> cost.Target | None:
+def _target(given: str | None) -> Target | None:
     try:
-        if given is None or given in cost.TARGETS or not os.path.exists(given):
-            return None if given is None else cost.named(given)
-        with open(given, encoding="utf-8") as file:
-            return cost.load(file.read())
-    except (OSError, ValueError) as error:
-        raise UsageError(f"--target={given}: {error}") from None
+        return None if given is None else targets.find(given)
+    except TargetError as error:
+        raise UsageError(str(error)) from None

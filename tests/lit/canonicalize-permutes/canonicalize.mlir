@@ -2,8 +2,8 @@
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 
 // A target whose XLA joins nothing gains nothing by an order.
-// RUN: hlo-opt %s --canonicalize-permutes --split-input-file --target=gloo 2>&1 >/dev/null | FileCheck %s --check-prefix=GLOO
-// GLOO-NOT: CPE001
+// RUN: hlo-opt %s --canonicalize-permutes --split-input-file --target=cpu 2>&1 >/dev/null | FileCheck %s --check-prefix=CPU
+// CPU-NOT: CPE001
 
 // The two directions around a ring of two devices are one and the same permute. XLA joins independent permutes only if
 // their pairs are equal in the same order, so they are put in ascending order.

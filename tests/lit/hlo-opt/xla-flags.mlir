@@ -7,9 +7,9 @@
 // NONE-NOT: XLA_FLAGS
 
 // They are XLA:GPU's, so for another target there are none.
-// RUN: hlo-opt %samples/ring_matmul.mlir --overlap --target=h100 -o /dev/null 2>&1 | FileCheck %s --check-prefix=GPU
+// RUN: hlo-opt %samples/ring_matmul.mlir --overlap -o /dev/null 2>&1 | FileCheck %s --check-prefix=GPU
 // GPU: XLA_FLAGS="--xla_gpu_
-// RUN: hlo-opt %samples/ring_matmul.mlir --overlap --target=gloo -o /dev/null 2>&1 | FileCheck %s --check-prefix=CPU
+// RUN: hlo-opt %samples/ring_matmul.mlir --overlap --target=cpu -o /dev/null 2>&1 | FileCheck %s --check-prefix=CPU
 // CPU: ACS001
 // CPU-NOT: XLA_FLAGS
 

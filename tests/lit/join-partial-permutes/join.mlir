@@ -1,4 +1,4 @@
-// RUN: hlo-opt %s --join-partial-permutes --topology=2x2 --split-input-file 2>%t.remarks | FileCheck %s
+// RUN: hlo-opt %s --join-partial-permutes --topology=2x2 --target=h200 --split-input-file 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 
 // Each device sends what the permute sends in which it is a source, and keeps what arrives for the one in which it is a

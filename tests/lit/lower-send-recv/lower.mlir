@@ -1,6 +1,6 @@
 // RUN: hlo-opt %s --lower-send-recv --split-input-file 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
-// RUN: hlo-opt %s --lower-send-recv --join-partial-permutes --merge-cross-host-transfers=strategy=concat --topology=2x2 --split-input-file 2>/dev/null | FileCheck %s --check-prefix=MERGED
+// RUN: hlo-opt %s --lower-send-recv --join-partial-permutes --merge-cross-host-transfers=strategy=concat --topology=2x2 --target=h200 --split-input-file 2>/dev/null | FileCheck %s --check-prefix=MERGED
 
 // What `jax.lax.psend` and `jax.lax.precv` give: each send has a token of its own, which leads to its recv alone. That
 // is a permute in two halves; made one, it can be merged with others.

@@ -3,7 +3,7 @@
 // RUN: hlo-opt %s --merge-cross-host-transfers='strategy=concat max-bytes=64' --topology=2x2 2>%t.max | FileCheck %s --check-prefix=MAX
 // RUN: FileCheck %s --check-prefix=MAXREMARK < %t.max
 // RUN: hlo-opt %s --merge-cross-host-transfers='strategy=concat min-count=4' --topology=2x2 2>/dev/null | FileCheck %s --check-prefix=MIN
-// RUN: hlo-opt %s --merge-cross-host-transfers --topology='[0,1,0,1]' --target=gloo 2>/dev/null | FileCheck %s --check-prefix=ONE
+// RUN: hlo-opt %s --merge-cross-host-transfers --topology='[0,1,0,1]' --target=cpu 2>/dev/null | FileCheck %s --check-prefix=ONE
 // RUN: not hlo-opt %s --merge-cross-host-transfers --topology=2x4 2>&1 | FileCheck %s --check-prefix=SIZE
 // RUN: not hlo-opt %s --merge-cross-host-transfers=min-count=1 --topology=2x2 2>&1 | FileCheck %s --check-prefix=BAD
 

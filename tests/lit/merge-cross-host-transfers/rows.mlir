@@ -1,4 +1,4 @@
-// RUN: hlo-opt %s --merge-cross-host-transfers --topology=2x2 --target=gloo 2>/dev/null | FileCheck %s
+// RUN: hlo-opt %s --merge-cross-host-transfers --topology=2x2 --target=cpu 2>/dev/null | FileCheck %s
 // RUN: hlo-opt %s --merge-cross-host-transfers=strategy=concat --topology=2x2 2>/dev/null | FileCheck %s --check-prefix=OTHER
 
 // XLA:CPU hands each op of a longer function to a thread, which takes longer than a slice, and runs up to eight in a row.

@@ -18,6 +18,7 @@ from hloverlap.pipeline.equivalence.interpreter.interpreter import Interpreter, 
 from hloverlap.pipeline.execution import running
 from hloverlap.pipeline.formats.format import Style
 from hloverlap.pipeline.formats.mlir_text import print_text
+from support.machines import EAGER
 
 # Statistics of things that a pass left alone.
 _PASSIVE = frozenset(
@@ -78,7 +79,7 @@ def examine(
 def run(module: ir.Module, pipeline: str, topology: str | None) -> running.Result:
     """`running.run`, but what a pass finds wrong with the module is no failure here."""
     with mock.patch.object(running, "_raise_errors"):
-        return running.run(module, pipeline, topology=topology)
+        return running.run(module, pipeline, topology=topology, target=EAGER)
 
 
 class _Facts:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hloverlap.pipeline.execution import running
+from support.machines import EAGER
 
 LINE = [(0, 1), (1, 2), (2, 3)]
 CLOSING = [(3, 0)]
@@ -77,7 +78,7 @@ def test_every_send_has_a_token_of_its_own_so_both_become_permutes_that_can_be_m
 
 
 def test_a_ring_of_sends_in_two_parts_becomes_one_permute() -> None:
-    result = running.run(lowered(ring, 1), "lower-send-recv,join-partial-permutes")
+    result = running.run(lowered(ring, 1), "lower-send-recv,join-partial-permutes", target=EAGER)
     assert remarks(result) == ["LSR001", "LSR001", "JPP001", "JPP001"]
     assert "dense<[[0, 1], [1, 2], [2, 3], [3, 0]]>" in str(result.module)
 

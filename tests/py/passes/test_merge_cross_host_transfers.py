@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
+from unittest import mock
 
 from jaxlib.mlir import ir
 
-from hloverlap.passes.analysis import cost
+from hloverlap.passes.analysis.cost import CostModel
 from hloverlap.passes.context import Context
+from hloverlap.passes.machine import targets
 from hloverlap.passes.machine.capabilities import Capabilities
 from hloverlap.passes.machine.topology import Topology
 from hloverlap.passes.merge_cross_host_transfers import MergeCrossHostTransfers
@@ -49,9 +50,9 @@ def test_what_is_packed_is_grouped_with_others_at_once() -> None:
 
 def merge(module: ir.Module) -> dict[str, int]:
     """Runs the pass in place, for an XLA that has groups; gives what it counted."""
-    target = dataclasses.replace(cost.named("h200"), joins_equal_pairs=False)
+    target = targets.find("h200")
     capabilities = Capabilities(group_overlaps_compute=True, keeps_groups=True)
     context = Context(topology=Topology.parse("2x2"), target=target, capabilities=capabilities)
-    with module.context:
+    with module.context, mock.patch.object(CostModel, "joins_equal_pairs", False):
         MergeCrossHostTransfers().run(module.operation, context)
     return context.statistics.get("merge-cross-host-transfers", {})

@@ -15,6 +15,7 @@ from hloverlap.pipeline import run
 from hloverlap.pipeline.equivalence import structure
 from hloverlap.pipeline.execution.running import Result
 from support import permutes
+from support.machines import EAGER
 from support.small_modules import BACKWARD, FORWARD
 
 PIPELINES = (
@@ -83,7 +84,7 @@ def before() -> ir.Module:
 
 @pytest.fixture(scope="module", params=PIPELINES)
 def after(request: pytest.FixtureRequest, before: ir.Module) -> Result:
-    return run(before, request.param, topology="2x2")
+    return run(before, request.param, topology="2x2", target=EAGER)
 
 
 def asm(module: ir.Module) -> str:

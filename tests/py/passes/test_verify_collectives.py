@@ -9,11 +9,11 @@ import pytest
 from jaxlib.mlir import ir
 
 from hloverlap.passes.context import Context
+from hloverlap.passes.machine import targets
 from hloverlap.passes.mlir.dialects import make_context
 from hloverlap.passes.mlir.modules import bytecode
 from hloverlap.passes.mlir.symbols import Symbols
 from hloverlap.passes.verify_collectives import VerifyCollectives
-from hloverlap.pipeline import targets
 from hloverlap.pipeline.execution import running
 from hloverlap.pipeline.xla.isolated_compile import Dump, Failure, Request, compile_module
 from support.small_modules import BACKWARD, FORWARD, function, module, permute
@@ -52,7 +52,7 @@ def compiled(text: str) -> Dump | Failure:
     request = Request(
         bytecode(ir.Module.parse(text, make_context())),
         backend="gpu",
-        target_config=targets.load("h200").config,
+        target_config=targets.find("h200").gpu_target_config,
         topology="1x1x4",
         replicas=1,
         partitions=4,

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from generation.modules import Generated, modules
 from hloverlap.pipeline import run
 from hloverlap.pipeline.equivalence import checking
+from support.machines import EAGER
 
 PIPELINE = "lower-send-recv,compose-permutes,hoist-permutes,split-permutes-by-host,join-partial-permutes,overlap"
 
@@ -30,7 +31,7 @@ def test_what_comes_out_compiles_and_computes_the_same(request: pytest.FixtureRe
     def examine(module: Generated) -> None:
         hosts = str([number * 2 // module.devices for number in range(module.devices)])
         for pipeline in ("overlap", PIPELINE):
-            result = run(module.text.encode(), pipeline, topology=hosts)
+            result = run(module.text.encode(), pipeline, topology=hosts, target=EAGER)
             found = checking.check(module.text.encode(), str(result.module).encode(), seeds=(0, 2))
             equal.append(found.status == "equal")
             if found.status == "different" or (found.status == "not-run" and module.runnable):

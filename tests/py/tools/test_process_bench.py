@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import pathlib
 import time
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import numpy as np
 import pytest
 
-from hloverlap.passes.analysis import cost
+from hloverlap.passes.machine import targets
+from hloverlap.passes.machine.target import Costs, Link
 from hloverlap.pipeline.children.process_group import LaunchError, launch
 from hloverlap.tools import hlo_calibrate
 from hloverlap.tools.bench.processes import arrays, command, report
@@ -152,18 +154,23 @@ class TestCalibrate:
             "cross host large": 4320e-6,
             "copy": 1e-3,
         }
-        assert hlo_calibrate.constants(seconds, self.BYTES) == {
-            "base": "gloo",
-            "launch": 20.0,
-            "copy": 2000.0,
-            "same_host": {"latency": 50.0, "bandwidth": 2000.0},
-            "cross_host": {"latency": 300.0, "bandwidth": 500.0},
-        }
+        assert hlo_calibrate.costs(seconds, self.BYTES) == Costs(
+            launch=20.0, copy=2000.0, same_host=Link(50.0, 2000.0), cross_host=Link(300.0, 500.0)
+        )
 
     def test_noise_makes_no_time_that_is_none(self) -> None:
         names = ("self", "same host small", "same host large", "cross host small", "cross host large", "copy")
-        found: Any = hlo_calibrate.constants(dict.fromkeys(names, 1e-5), self.BYTES)
-        assert cost.load(json.dumps(found)).cross_host.latency > 0
+        found = hlo_calibrate.costs(dict.fromkeys(names, 1e-5), self.BYTES)
+        target = targets.parse(hlo_calibrate.as_toml(found, 2, 2), "here")
+        assert target.costs.cross_host == found.cross_host
+        assert target.costs.cross_host.latency > 0
+
+    def test_what_was_not_measured_is_as_on_any_cpu(self) -> None:
+        target = targets.parse(hlo_calibrate.as_toml(Costs(launch=7.0), 2, 2), "here")
+        cpu = targets.find("cpu")
+        assert target == dataclasses.replace(
+            cpu, name="here", aliases=(), platform="", costs=dataclasses.replace(cpu.costs, launch=7.0)
+        )
 
     def test_links(self) -> None:
         host = [0, 0, 1, 1]
@@ -171,11 +178,12 @@ class TestCalibrate:
         assert worker.across(host) == [(0, 2), (1, 3), (2, 0), (3, 1)]
 
     def test_what_it_writes_is_a_target(self, tmp_path: pathlib.Path) -> None:
-        path = tmp_path / "here.json"
+        path = tmp_path / "here.toml"
         assert hlo_calibrate.main(["--devices", "2", "-o", str(path)]) == 0
-        target = cost.load(path.read_text(encoding="utf-8"))
-        assert target.cross_host.latency > 1
-        assert 1 < target.cross_host.bandwidth < 1e6
+        cross_host = targets.find(str(path)).costs.cross_host
+        assert cross_host is not None
+        assert cross_host.latency > 1
+        assert 1 < cross_host.bandwidth < 1e6
 
     def test_one_process_is_no_link(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert hlo_calibrate.main(["--processes", "1"]) == 2

@@ -13,6 +13,7 @@ import tempfile
 import time
 from typing import Any
 
+from hloverlap.passes.machine import targets
 from hloverlap.tools.bench.gpu import report
 from hloverlap.tools.bench.gpu.constants import constants
 from hloverlap.tools.bench.gpu.journal import Order
@@ -47,7 +48,9 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--devices", type=int, default=0, help="how many devices (default: all)")
     run.add_argument("--platform", default="", help="JAX's platform, such as cpu (default: its choice)")
     run.add_argument("--compile-for", type=int, metavar="N", help="only compile, for N GPUs that need not be there")
-    run.add_argument("--target", default="h200", help="the GPU to compile for (default: h200)")
+    run.add_argument(
+        "--target", default="h200", help=f"compile for {targets.described()}, or for a TOML file's (default: h200)"
+    )
     run.add_argument("--only", action="append", default=[], metavar="TEXT", help="only cases with this in their name")
     run.add_argument("--tiny", action="store_true", help="sizes for a test on CPUs")
     run.add_argument("--case-seconds", type=float, default=6.0, help="time each case for about this long (default: 6)")

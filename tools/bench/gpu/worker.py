@@ -59,9 +59,9 @@ def _devices(order: Order) -> Sequence[jax.Device]:
         os.environ["JAX_PLATFORMS"] = "cpu"  # else the CUDA plugin looks for a GPU and complains at length
         from jax.experimental import topologies
 
-        from hloverlap.pipeline import targets
+        from hloverlap.passes.machine import targets
 
-        config = targets.load(order.target).config
+        config = targets.find(order.target).gpu_target_config
         topology = f"1x1x{order.devices}"
         found: Sequence[jax.Device] = topologies.get_topology_desc(
             platform="cuda", topology=topology, target_config=config

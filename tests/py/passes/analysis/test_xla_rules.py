@@ -12,12 +12,13 @@ from jaxlib.mlir import ir
 from hloverlap.passes.analysis import combiner, xla_streams
 from hloverlap.passes.analysis.collectives import PERMUTE, Collective
 from hloverlap.passes.context import Context
+from hloverlap.passes.machine import targets
 from hloverlap.passes.machine.capabilities import capabilities
+from hloverlap.passes.machine.topology import Topology
 from hloverlap.passes.machine.xla_options import COMBINE_THRESHOLD_DEFAULT
 from hloverlap.passes.mlir.dialects import make_context
 from hloverlap.passes.mlir.walk import ops_in
 from hloverlap.passes.verify_collectives import VerifyCollectives
-from hloverlap.pipeline import targets
 from hloverlap.pipeline.audit.audits import Outcome, Setting, Subject, audit_all
 from hloverlap.pipeline.audit.compiled import Program
 from hloverlap.pipeline.audit.launches import Launch
@@ -108,7 +109,7 @@ def in_a_loop(line: str) -> list[str]:
 
 def outcomes(texts: Sequence[str], limit: int = 1) -> list[Outcome]:
     """What XLA makes of modules for H200s, compiled side by side."""
-    setting = Setting(targets.load("h200"), "2x8", use_cache=False)
+    setting = Setting(targets.find("h200"), Topology.parse("2x8"), use_cache=False)
     options = {OVERLAP_LIMIT: limit} if limit > 1 else {}
 
     def one(text: str) -> Outcome:

@@ -6,9 +6,8 @@ import re
 
 import pytest
 
-from hloverlap.passes.machine import xla_options
+from hloverlap.passes.machine import targets, xla_options
 from hloverlap.passes.mlir.dialects import make_context
-from hloverlap.pipeline import targets
 from hloverlap.pipeline.audit import audits
 from hloverlap.pipeline.audit.audits import Setting, Subject
 
@@ -58,12 +57,12 @@ VALUES = {
 def test_this_xla_takes_all_of_them(module):
     assert VALUES.keys() == NAMES
     given = {name: value for name, value in VALUES.items() if value is not None}
-    found = audits.audit_one(Subject(module, "all", given), Setting(targets.load("h200"), use_cache=False))
+    found = audits.audit_one(Subject(module, "all", given), Setting(targets.find("h200"), use_cache=False))
     assert not found.totals.failed, found.outcome
 
 
 def test_and_no_other(module):
     with pytest.raises(ValueError, match="xla_gpu_no_such_option"):
         audits.audit_one(
-            Subject(module, "none", {"xla_gpu_no_such_option": 1}), Setting(targets.load("h200"), use_cache=False)
+            Subject(module, "none", {"xla_gpu_no_such_option": 1}), Setting(targets.find("h200"), use_cache=False)
         )

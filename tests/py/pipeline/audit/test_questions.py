@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from jaxlib.mlir import ir
 
+from hloverlap.passes.machine.topology import Topology
 from hloverlap.passes.mlir.dialects import make_context
-from hloverlap.pipeline import targets
 from hloverlap.pipeline.audit import cache
 from hloverlap.pipeline.audit.diagnose import blamed
 from hloverlap.pipeline.audit.op_ids import tag
@@ -46,13 +46,14 @@ def test_the_same_module_is_the_same_question(rings: Rings) -> None:
     [(None, "1x1x8"), ("2x4", "2x1x4"), ("1x2x4", "1x2x4"), ("[0,0,0,0,1,1,1,1]", "2x1x4"), ("4x4", "4x1x4")],
 )
 def test_topologies_as_xla_spells_them(text: str | None, spelled: str) -> None:
-    assert xla_topology(text, 8) == spelled
+    topology = text and Topology.parse(text)
+    assert xla_topology(topology or None, 8) == spelled
 
 
 @pytest.mark.parametrize("text", ["1x4", "2by4", "[0,0,0,1,1,1,1,1]", "[0,1,0,1,0,1,0,1]", "0x0x0"])
 def test_topologies_that_xla_cannot_be_told(text: str) -> None:
     with pytest.raises(ValueError, match="topology"):
-        xla_topology(text, 8)
+        xla_topology(Topology.parse(text), 8)
 
 
 def test_a_failure_names_its_op(rings: Rings) -> None:
@@ -65,24 +66,6 @@ def test_a_failure_names_its_op(rings: Rings) -> None:
     assert blamed(Failure("aborted", "Check failed: something else"), ops, foreseen) == ()
     missing = "No ExecutionStreamId found, source_target_pairs={{0,1},{1,2},{2,3},{3,4},{4,5},{5,6},{6,7},{7,0}}"
     assert blamed(Failure("refused", missing), ops, foreseen) == (0,)
-
-
-@pytest.mark.parametrize("name", targets.names())
-def test_targets_say_where_their_numbers_come_from(name: str) -> None:
-    config = targets.load(name).config
-    assert "[specs]" in config
-    assert "memory_bandwidth" in config
-
-
-def test_targets_by_file_and_by_mistake(tmp_path: pathlib.Path) -> None:
-    path = tmp_path / "mine.textproto"
-    path.write_text(targets.load("h200").config)
-    assert targets.load(str(path)).config == targets.load("h200").config
-    path.write_text("nothing")
-    with pytest.raises(ValueError, match="no GpuTargetConfigProto"):
-        targets.load(str(path))
-    with pytest.raises(ValueError, match="a100, b200, h100, h200, local, cpu"):
-        targets.load("h300")
 
 
 def test_the_cache_forgets_what_is_damaged(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 from hloverlap import pipeline
-from hloverlap.pipeline import targets
+from hloverlap.passes.machine import targets
 from hloverlap.tools import samples
 
 FOLDER, CACHE, ASKED = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), "partitioner-permutes" in sys.argv[3:]
@@ -71,7 +71,7 @@ for option, value in (
     jax.config.update(option, value)
 # Two hosts of four GPUs: XLA's text is NVLink domains x hosts in each x GPUs per host.
 devices = topologies.get_topology_desc(
-    platform="cuda", topology="2x1x4", target_config=targets.load("h200").config
+    platform="cuda", topology="2x1x4", target_config=targets.find("h200").gpu_target_config
 ).devices
 mesh = Mesh(np.array(devices), ("x",))
 split, whole = NamedSharding(mesh, P("x", None)), NamedSharding(mesh, P())

@@ -95,7 +95,7 @@ def test_the_target_that_is_given_is_the_target(call: Call, target: str, seen: l
 @pytest.mark.parametrize("call", CALLS[1:])
 def test_by_default_the_target_is_the_devices(call: Call, seen: list[Context]) -> None:
     call(_Look())
-    assert [context.target and context.target.name for context in seen] == ["gloo"] * len(seen)
+    assert [context.target and context.target.name for context in seen] == ["cpu"] * len(seen)
     assert seen
 
 
