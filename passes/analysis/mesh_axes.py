@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy
 
+from hloverlap.passes.mlir.meshes import Meshes
 from hloverlap.passes.mlir.symbols import CALLS, Symbols, symbol_name
 from hloverlap.passes.mlir.walk import FUNCTION, MANUAL_COMPUTATION, ops_in
 
@@ -47,11 +48,7 @@ class MeshAxes:
 
     def __init__(self, module: ir.Operation, symbols: Symbols) -> None:
         self._symbols = symbols
-        self._meshes = {
-            symbol_name(view.operation): view.operation.attributes["mesh"]
-            for view in module.regions[0].blocks[0].operations
-            if view.operation.name == "sdy.mesh"
-        }
+        self._meshes = Meshes(module)
         self._calls: dict[str, list[ir.Operation]] = {}
         self._partly: dict[str, int] = {}  # functions where GSPMD enters a partly manual computation, and its parts
         for name, function in symbols.functions.items():
@@ -108,13 +105,7 @@ class MeshAxes:
         for name in ("in_shardings", "out_shardings"):
             shardings = sdy.TensorShardingPerValueAttr(computation.attributes[name]).shardings
             for sharding in map(sdy.TensorShardingAttr, shardings):
-                if (mesh := self._mesh(sharding.mesh_or_ref)) is not None:
-                    yield from ((axis.name, axis.size) for axis in map(sdy.MeshAxisAttr, mesh.axes))
-
-    def _mesh(self, mesh_or_ref: ir.Attribute) -> sdy.MeshAttr | None:
-        if isinstance(mesh_or_ref, ir.FlatSymbolRefAttr):
-            return sdy.MeshAttr(self._meshes[mesh_or_ref.value]) if mesh_or_ref.value in self._meshes else None
-        return sdy.MeshAttr(mesh_or_ref)
+                yield from self._meshes.of(sharding.mesh_or_ref).sizes.items()
 
 
 def _free_parts(op: ir.Operation) -> int:

@@ -17,7 +17,7 @@ from hloverlap.passes.mlir.meshes import AxisPart, Group, Meshes
 from hloverlap.passes.mlir.modules import DeviceCounts
 
 GROUPS = "replica_groups"
-_GLOBAL = "use_global_device_ids"
+GLOBAL = "use_global_device_ids"
 # Their ids are those of partitions where they have a channel; those of the others are still those of replicas then.
 _BY_PARTITION = frozenset({"stablehlo.all_to_all", "stablehlo.collective_broadcast"})
 
@@ -60,7 +60,7 @@ class ReplicaGroups:
         0.12.0), and XLA:GPU makes one communicator for them all. Raises MeshError.
         """
         spelled = None if op.name == PERMUTE else op.attributes[GROUPS]
-        key = _Key(op.name, spelled, _GLOBAL in op.attributes, mode_of(op), counts)
+        key = _Key(op.name, spelled, GLOBAL in op.attributes, mode_of(op), counts)
         if key not in self._known:
             listed = () if op.name == PERMUTE else self.listed(op)
             self._known[key] = tuple(_devices(key, listed))

@@ -1,62 +1,132 @@
-"""Conditionals and loops in which devices part ways and then wait for each other (VCL012)."""
+"""Conditionals and loops in which devices part ways and then wait for each other (VCL012).
+
+Only disagreement among the members of one group hangs, and XLA has all devices meet in a permute. What each device
+decides is not known, only which ones are sure to decide alike: so all branches must have the same collectives, as far
+as these are between devices that may part ways.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
 
 from jaxlib.mlir import ir
 
-from hloverlap.passes.analysis.collectives import KINDS, PERMUTE
+from hloverlap.passes.analysis.agreement import Agreement, parted
+from hloverlap.passes.analysis.collectives import KINDS, PERMUTE, pairs_of
 from hloverlap.passes.analysis.divergence import Divergence
+from hloverlap.passes.analysis.loops import trip_count
+from hloverlap.passes.analysis.replica_groups import ReplicaGroups
+from hloverlap.passes.analysis.required_devices import required_counts
 from hloverlap.passes.context import Context
+from hloverlap.passes.machine.topology import Pair
+from hloverlap.passes.mlir.locations import describe
+from hloverlap.passes.mlir.meshes import Group, MeshError
+from hloverlap.passes.mlir.modules import DeviceCounts
 from hloverlap.passes.mlir.symbols import CALLS, Symbols
-from hloverlap.passes.mlir.walk import LOOP, STEPS, ops_in, terminator
+from hloverlap.passes.mlir.walk import LOOP, STEPS, ops_in
 
-_MOST_STEPS = 10_000  # collectives of one branch, counted through calls
+_MOST_ITEMS = 10_000  # collectives of one branch, counted through calls
 
 
 def check(module: ir.Operation, symbols: Symbols, context: Context) -> None:
     """Looks at each conditional and loop with collectives in it."""
-    sequences = _Sequences(symbols)
-    steps = [op for op in ops_in(module, *STEPS) if sequences.of(op.regions)]
-    if not steps:
+    holding = symbols.holding(*KINDS)
+    if not any(_holds(op, holding, symbols) for op in ops_in(module, *STEPS)):
         return
-    divergence = Divergence(symbols)
-    for op in steps:
-        if op.name == LOOP:
-            if divergence.differs(terminator(op.regions[0].blocks[0]).operands[0]):
-                text = "A loop with collectives whose number of rounds can depend on the device: "
-                _say(text, op, context)
-        elif divergence.differs(op.operands[0]):
-            branches = [sequences.of([region]) for region in op.regions]
-            other = next((number for number, each in enumerate(branches) if each != branches[0]), None)
-            if other is not None:
-                text = f"Devices can take different branches, and 0 and {other} do not have the same collectives: "
-                _say(text, op, context)
+    groups = ReplicaGroups(module)
+    try:
+        counts = required_counts(module, groups)
+        if any(max(map(max, groups.of(op, counts)), default=0) >= counts.devices for op in ops_in(module, *KINDS)):
+            return  # XLA refuses it: VCL005
+        decisions = Divergence(module, symbols, groups, counts).decisions()
+    except MeshError:
+        return  # the same
+    sequences = _Sequences(symbols, groups, counts)
+    for op, agreements in decisions:
+        if text := next(filter(None, (_look(op, each, sequences) for each in agreements)), ""):
+            context.remark("VCL012", text, op, "warning")
 
 
-def _say(text: str, op: ir.Operation, context: Context) -> None:
-    context.remark("VCL012", f"{text}those that come to one wait for ever for those that do not.", op, "warning")
+def _look(op: ir.Operation, agreement: Agreement, sequences: _Sequences) -> str:
+    """Says in a sentence how devices that agree so wait for each other; "" if they do not."""
+    branches = [list(_between_parted(sequences.of([region]), agreement)) for region in op.regions]
+    if op.name == LOOP:
+        inside = branches[0] + branches[1]
+        if not inside:
+            return ""
+        one, other = inside[0].devices(agreement)
+        return (
+            f"A loop whose number of rounds can differ between devices {one} and {other}, which meet in "
+            f"{describe(inside[0].op)}: the one that comes to it waits for ever for the one that does not."
+        )
+    different = next((number for number, each in enumerate(branches) if each != branches[0]), None)
+    if different is None:
+        return ""
+    pairs = zip([*branches[0], None], [*branches[different], None], strict=False)
+    first = next(here or there for here, there in pairs if here != there)
+    assert first is not None
+    one, other = first.devices(agreement)
+    return (
+        f"Devices {one} and {other} can take different branches, and 0 and {different} do not have the same "
+        f"collectives: those that come to {describe(first.op)} wait for ever for those that do not."
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class _Item:
+    """A collective in a sequence, or a loop with some. Those who come to equal ones meet."""
+
+    kind: str
+    groups: tuple[Group, ...]
+    pairs: tuple[Pair, ...]
+    rounds: int | None
+    """Of a loop, where it says so."""
+    inside: tuple[_Item, ...]
+    """Of a loop."""
+    op: ir.Operation = dataclasses.field(compare=False)
+
+    def devices(self, agreement: Agreement) -> tuple[int, int]:
+        """Two that meet in it and may part ways before."""
+        found = parted(agreement, self.groups)
+        return found or self.inside[0].devices(agreement)
+
+
+def _between_parted(items: Iterable[_Item], agreement: Agreement) -> Iterator[_Item]:
+    """Those that are between devices which may part ways."""
+    for item in items:
+        inside = tuple(_between_parted(item.inside, agreement))
+        if inside or parted(agreement, item.groups):
+            yield dataclasses.replace(item, inside=inside)
 
 
 class _Sequences:
-    """The collectives of a region or function in order, also in what it calls: kind and devices of each."""
+    """The collectives of a region or function in order, also in what it calls."""
 
-    def __init__(self, symbols: Symbols) -> None:
-        self._symbols = symbols
-        self._functions: dict[str, list[str]] = {}
+    def __init__(self, symbols: Symbols, groups: ReplicaGroups, counts: DeviceCounts) -> None:
+        self._symbols, self._groups, self._counts = symbols, groups, counts
+        self._functions: dict[str, list[_Item]] = {}
 
-    def of(self, regions: Iterable[ir.Region]) -> list[str]:
-        found: list[str] = []
-        for top in (view.operation for region in regions for block in region for view in block):
-            for op in ops_in(top, *KINDS, *CALLS):
-                callee = self._symbols.callee(op)
-                found += [_describe(op)] if callee is None else self._of_function(callee)
-                if len(found) >= _MOST_STEPS:
-                    return found[:_MOST_STEPS]
-        return found
+    def of(self, regions: Iterable[ir.Region]) -> list[_Item]:
+        found: list[_Item] = []
+        for op in (view.operation for region in regions for block in region for view in block):
+            if len(found) >= _MOST_ITEMS:
+                break
+            found += self._of_op(op)
+        return found[:_MOST_ITEMS]
 
-    def _of_function(self, name: str) -> list[str]:
+    def _of_op(self, op: ir.Operation) -> Sequence[_Item]:
+        if op.name in KINDS:
+            pairs = tuple(sorted(pairs_of(op))) if op.name == PERMUTE else ()
+            return [_Item(op.name, self._groups.of(op, self._counts), pairs, None, (), op)]
+        if (callee := self._symbols.callee(op)) is not None:
+            return self._of_function(callee)
+        inside = self.of(op.regions) if len(op.regions) else []
+        if op.name == LOOP and inside:
+            return [_Item(op.name, (), (), trip_count(op), tuple(inside), op)]
+        return inside
+
+    def _of_function(self, name: str) -> list[_Item]:
         if name not in self._functions:
             self._functions[name] = []  # what a recursive function would find
             if name in self._symbols.functions:
@@ -64,6 +134,6 @@ class _Sequences:
         return self._functions[name]
 
 
-def _describe(op: ir.Operation) -> str:
-    devices = "source_target_pairs" if op.name == PERMUTE else "replica_groups"
-    return f"{op.name} {op.attributes[devices]}"
+def _holds(step: ir.Operation, holding: frozenset[str], symbols: Symbols) -> bool:
+    """Whether there are collectives in a loop or conditional."""
+    return any(op.name in KINDS or symbols.callee(op) in holding for op in ops_in(step, *KINDS, *CALLS))

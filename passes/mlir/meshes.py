@@ -51,6 +51,11 @@ class Mesh:
     device_ids: Group
     """In the order of the grid, row by row."""
 
+    @property
+    def size(self) -> int:
+        """How many devices there must be for its ids."""
+        return 1 + max(self.device_ids, default=0)
+
     @classmethod
     def of(cls, attribute: ir.Attribute) -> Mesh:
         """Reads a mesh of StableHLO or Shardy."""
@@ -118,6 +123,10 @@ class Meshes:
             if view.operation.name == "sdy.mesh"
         }
         self._known: dict[ir.Attribute, Mesh] = {}
+
+    def all(self) -> list[Mesh]:
+        """Gives those that have a name."""
+        return [Mesh.of(attribute) for attribute in self._attributes.values()]
 
     def of(self, mesh_or_name: ir.Attribute) -> Mesh:
         """Gives the mesh that an attribute is, or that it names. Raises MeshError."""

@@ -11,11 +11,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
+from collections.abc import Iterable
 
 from jaxlib.mlir import ir
 
 from hloverlap.passes.analysis.collectives import KINDS, PERMUTE, pairs_of
 from hloverlap.passes.analysis.effects import Effects
+from hloverlap.passes.analysis.replica_groups import ReplicaGroups
+from hloverlap.passes.analysis.required_devices import required_counts
+from hloverlap.passes.mlir.meshes import Group
 from hloverlap.passes.mlir.symbols import Symbols
 from hloverlap.passes.mlir.types import bits_of, element_of, elements_of
 
@@ -73,6 +77,8 @@ class _TooManyPathsError(Exception):
 class _Reader:
     def __init__(self, module: ir.Module) -> None:
         self._symbols = Symbols(module.operation)
+        self._groups = ReplicaGroups(module.operation)
+        self._counts = required_counts(module.operation, self._groups)
         self._effects = Effects(self._symbols)
         self._found = Structure()
         self._stretch: Counter[str] = Counter()  # place -> how many ordered ops were met in it
@@ -108,7 +114,7 @@ class _Reader:
             else:
                 origin[op.results[0]] = value
         elif op.name in KINDS:
-            groups = str(op.attributes["replica_groups"])
+            groups = _listed(self._groups.of(op, self._counts))
             self._add((here, op.name, groups), sum(_bytes(operand.type) for operand in op.operands), True)
         elif callee is not None:
             function = self._symbols.functions.get(callee)
@@ -133,6 +139,11 @@ class _Reader:
 def _pairs(op: ir.Operation) -> str:
     """The pairs that move data, in one order; "" for none."""
     return ",".join(f"{source}->{target}" for source, target in sorted(pairs_of(op)) if source != target)
+
+
+def _listed(groups: Iterable[Group]) -> str:
+    """The devices of each group, for people too."""
+    return " ".join("{" + ",".join(map(str, group)) + "}" for group in groups)
 
 
 def _bytes(type_: ir.Type) -> int:

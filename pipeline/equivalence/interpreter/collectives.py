@@ -15,6 +15,8 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 from hloverlap.passes.analysis.collectives import PERMUTE, mode_of, pairs_of
+from hloverlap.passes.analysis.replica_groups import ReplicaGroups
+from hloverlap.passes.mlir.modules import DeviceCounts
 from hloverlap.pipeline.equivalence.entry import NotRunnableError
 from hloverlap.pipeline.equivalence.interpreter.op_eval import Evaluator, Value, zeros
 
@@ -43,12 +45,13 @@ Offers = Mapping[Process, Sequence[Value]]  # the operands of each process that 
 Results = dict[Process, list[Value]]
 
 
-def rendezvous(op: ir.Operation, waiting: Offers, grid: Grid, evaluator: Evaluator) -> Results:
+def rendezvous(op: ir.Operation, waiting: Offers, grid: Grid, groups: ReplicaGroups, evaluator: Evaluator) -> Results:
     """Gives the results of all processes that need not wait longer; {} when each waits for one that has not come."""
     if op.name == PERMUTE:
         return _permute(op, waiting, grid)
     results: Results = {}
-    for group in _groups(op, grid):
+    for numbers in groups.of(op, DeviceCounts(grid.replicas, grid.partitions)):
+        group = [Process(*divmod(number, grid.partitions)) for number in numbers]
         if all(process in waiting for process in group):
             results |= zip(group, _of_group(op, [waiting[process] for process in group], evaluator), strict=True)
     return results
@@ -73,26 +76,6 @@ def _permute(op: ir.Operation, waiting: Offers, grid: Grid) -> Results:
             elif come:
                 results[each] = list(waiting[source_of[each]])
     return results
-
-
-def _groups(op: ir.Operation, grid: Grid) -> list[list[Process]]:
-    """The groups of a collective other than a permute, in one of StableHLO's four modes."""
-    array = ir.DenseIntElementsAttr(op.attributes["replica_groups"])
-    width = ir.RankedTensorType(array.type).shape[1]
-    flat = [int(number) for number in array]
-    listed = [flat[start : start + width] for start in range(0, len(flat), width)] if width else []
-    listed = [[number for number in group if number >= 0] for group in listed]
-    partitions, replicas = range(grid.partitions), range(grid.replicas)
-    if "use_global_device_ids" in op.attributes:
-        listed = listed or [list(range(grid.replicas * grid.partitions))]
-        return [[Process(*divmod(number, grid.partitions)) for number in group] for group in listed]
-    if op.name in ("stablehlo.all_to_all", "stablehlo.collective_broadcast") and mode_of(op) == "partition":
-        listed = listed or [list(partitions)]
-        return [[Process(replica, number) for number in group] for group in listed for replica in replicas]
-    listed = listed or [list(replicas)]
-    if mode_of(op) == "partition":
-        return [[Process(number, partition) for partition in partitions for number in group] for group in listed]
-    return [[Process(number, partition) for number in group] for group in listed for partition in partitions]
 
 
 def _of_group(op: ir.Operation, offers: Sequence[Sequence[Value]], evaluator: Evaluator) -> list[list[Value]]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from jaxlib.mlir import ir
 
 from hloverlap.passes.analysis.collectives import KINDS
+from hloverlap.passes.analysis.replica_groups import ReplicaGroups
 from hloverlap.passes.mlir import mhlo
 from hloverlap.passes.mlir.modules import device_counts
 from hloverlap.passes.mlir.symbols import Symbols
@@ -61,6 +62,7 @@ class Interpreter:
         self._main = entry_function(module)
         self._evaluator = Evaluator(module.context)
         self._manual = ManualComputations(module, self._evaluator)
+        self._groups = ReplicaGroups(module.operation)
         counts = device_counts(module)
         self._steps: dict[Process, int] = {}
         self.grid = Grid(counts.replicas or 1, 1 if uses_global_view(module) else counts.partitions or 1)
@@ -91,7 +93,7 @@ class Interpreter:
             answers = {}
             for place in places:
                 offers = {process: each.operands for process, each in waiting.items() if each[:2] == place}
-                answers |= collectives.rendezvous(place[0], offers, grid, self._evaluator)
+                answers |= collectives.rendezvous(place[0], offers, grid, self._groups, self._evaluator)
             if waiting and not answers:
                 raise collectives.deadlock({process: each.op for process, each in waiting.items()})
             for process in answers:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy, stablehlo
 
-from hloverlap.passes.mlir.symbols import symbol_name
+from hloverlap.passes.mlir.meshes import AxisPart, Mesh, Meshes
 from hloverlap.passes.mlir.walk import terminator
 from hloverlap.pipeline.equivalence.entry import NotRunnableError
 from hloverlap.pipeline.equivalence.interpreter.op_eval import Evaluator, Value
@@ -22,11 +21,7 @@ class ManualComputations:
 
     def __init__(self, module: ir.Module, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
-        self._meshes = {
-            symbol_name(op.operation): sdy.MeshAttr(op.operation.attributes["mesh"])
-            for op in module.body
-            if op.operation.name == "sdy.mesh"
-        }
+        self._meshes = Meshes(module.operation)
 
     def split(self, op: ir.Operation, values: Sequence[Value]) -> tuple[int, list[list[Value]]]:
         """Gives how many partitions there are, and what each of them gets of the operands."""
@@ -72,42 +67,30 @@ class ManualComputations:
             for name in ("in_shardings", "out_shardings")
             for sharding in sdy.TensorShardingPerValueAttr(op.attributes[name]).shardings
         ]
-        if not meshes or any(str(mesh) != str(meshes[0]) for mesh in meshes):
+        if not meshes or any(mesh != meshes[0] for mesh in meshes):
             raise NotRunnableError("a manual computation is over no mesh, or over several")
         axes = sdy.ManualAxesAttr(op.attributes["manual_axes"])
         manual = {str(axes[number]).strip('"') for number in range(len(axes))}
-        sizes = {axis.name: axis.size for axis in map(sdy.MeshAxisAttr, meshes[0].axes)}
-        if any(size > 1 for name, size in sizes.items() if name not in manual):
+        if any(size > 1 for name, size in meshes[0].sizes.items() if name not in manual):
             raise NotRunnableError("a manual computation leaves some axes of its mesh to Shardy")
-        return math.prod(sizes.values())
+        return len(meshes[0].device_ids)
 
-    def _mesh(self, sharding: ir.Attribute) -> sdy.MeshAttr:
-        name = sdy.TensorShardingAttr(sharding).mesh_or_ref
-        if isinstance(name, ir.FlatSymbolRefAttr):
-            return self._meshes[name.value]
-        return sdy.MeshAttr(name)
+    def _mesh(self, sharding: ir.Attribute) -> Mesh:
+        return self._meshes.of(sdy.TensorShardingAttr(sharding).mesh_or_ref)
 
     def _shards(self, sharding: ir.Attribute, partitions: int, type_: ir.Type) -> tuple[Counts, list[ShardIndex]]:
         """Gives into how many parts each dimension is cut, and the index of each partition's part."""
         mesh = self._mesh(sharding)
-        names = [sdy.MeshAxisAttr(axis).name for axis in mesh.axes]
-        sizes = [sdy.MeshAxisAttr(axis).size for axis in mesh.axes]
-        dimensions = []
-        for dimension in map(sdy.DimensionShardingAttr, sdy.TensorShardingAttr(sharding).dimension_shardings):
-            axes = [sdy.AxisRefAttr(axis) for axis in dimension.axes]
-            if any(axis.sub_axis_info is not None for axis in axes):
-                raise NotRunnableError("a sharding takes part of an axis")
-            dimensions.append([names.index(axis.name) for axis in axes])
-        counts = tuple(math.prod(sizes[axis] for axis in axes) for axes in dimensions)
+        dimensions = [
+            [AxisPart.of(axis) for axis in sdy.DimensionShardingAttr(dimension).axes]
+            for dimension in sdy.TensorShardingAttr(sharding).dimension_shardings
+        ]
+        counts = tuple(map(mesh.length, dimensions))
         shape = ir.RankedTensorType(type_).shape
         if any(length % count for length, count in zip(shape, counts, strict=True)):
             raise NotRunnableError("a sharding does not divide its array evenly")
-        indices: list[ShardIndex] = [()] * partitions
-        device_ids = list(mesh.device_ids) or list(range(partitions))
-        for position, device in enumerate(device_ids):
-            coordinates = _unravel(position, sizes)
-            indices[device] = tuple(_ravel(coordinates, sizes, axes) for axes in dimensions)
-        return counts, indices
+        places = [mesh.places(axes) for axes in dimensions]
+        return counts, [tuple(each[partition] for each in places) for partition in range(partitions)]
 
     def _part(
         self, op: ir.Operation, number: int, value: Value, type_: ir.Type, counts: Counts, index: ShardIndex
@@ -123,18 +106,3 @@ class ManualComputations:
             return [stablehlo.slice(arguments[0], start, limit, [1] * len(start))]
 
         return self._evaluator.built((op, "split", number, index), build, [type_], [value])[0]
-
-
-def _unravel(position: int, sizes: Sequence[int]) -> list[int]:
-    coordinates = []
-    for size in reversed(sizes):
-        position, coordinate = divmod(position, size)
-        coordinates.append(coordinate)
-    return coordinates[::-1]
-
-
-def _ravel(coordinates: Sequence[int], sizes: Sequence[int], axes: Sequence[int]) -> int:
-    position = 0
-    for axis in axes:
-        position = position * sizes[axis] + coordinates[axis]
-    return position

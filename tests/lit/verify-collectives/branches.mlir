@@ -6,7 +6,7 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @main(%x: tensor<4xf32>, %y: tensor<4xf32>, %n: tensor<i32>) -> tensor<4xf32> {
     %p = stablehlo.partition_id : tensor<ui32>
     %i = stablehlo.convert %p : (tensor<ui32>) -> tensor<i32>
-    // expected-warning@+1 {{VCL012: Devices can take different branches, and 0 and 1 do not have the same collectives}}
+    // expected-warning@+1 {{VCL012: Devices 0 and 1 can take different branches, and 0 and 1 do not have the same collectives: those that come to the collective_permute of line}}
     %r = "stablehlo.case"(%i) ({
     %a = "stablehlo.collective_permute"(%x) <{source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>,
       channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<4xf32>) -> tensor<4xf32>
@@ -95,7 +95,7 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
   func.func private @choose(%p: tensor<ui32>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
     %i = stablehlo.convert %p : (tensor<ui32>) -> tensor<i32>
-    // expected-warning@+1 {{VCL012: Devices can take different branches, and 0 and 1 do not have the same collectives}}
+    // expected-warning@+1 {{VCL012: Devices 0 and 1 can take different branches, and 0 and 1 do not have the same collectives: those that come to the collective_permute of line}}
     %r = "stablehlo.case"(%i) ({
     %a = "stablehlo.collective_permute"(%x) <{source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>,
       channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<4xf32>) -> tensor<4xf32>
@@ -118,7 +118,7 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
     %p = stablehlo.partition_id : tensor<ui32>
     %z = stablehlo.constant dense<0> : tensor<ui32>
-    // expected-warning@+1 {{VCL012: A loop with collectives whose number of rounds can depend on the device}}
+    // expected-warning@+1 {{VCL012: A loop whose number of rounds can differ between devices 0 and 1, which meet in the collective_permute of line}}
     %r:2 = stablehlo.while(%c = %z, %v = %x) : tensor<ui32>, tensor<4xf32>
     cond {
       %t = stablehlo.compare LT, %c, %p : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
@@ -131,5 +131,49 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
       stablehlo.return %d, %w : tensor<ui32>, tensor<4xf32>
     }
     return %r#1 : tensor<4xf32>
+  }
+}
+
+// -----
+
+// Branches that go round the same collective a different number of times.
+
+module attributes {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %p = stablehlo.partition_id : tensor<ui32>
+    %i = stablehlo.convert %p : (tensor<ui32>) -> tensor<i32>
+    // expected-warning@+1 {{VCL012: Devices 0 and 1 can take different branches}}
+    %r = "stablehlo.case"(%i) ({
+      %z = stablehlo.constant dense<0> : tensor<i32>
+      %l:2 = stablehlo.while(%c = %z, %v = %x) : tensor<i32>, tensor<4xf32>
+      cond {
+        %n = stablehlo.constant dense<3> : tensor<i32>
+        %t = stablehlo.compare LT, %c, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %t : tensor<i1>
+      } do {
+        %o = stablehlo.constant dense<1> : tensor<i32>
+        %d = stablehlo.add %c, %o : tensor<i32>
+        %w = "stablehlo.collective_permute"(%v) <{source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>,
+          channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<4xf32>) -> tensor<4xf32>
+        stablehlo.return %d, %w : tensor<i32>, tensor<4xf32>
+      }
+      stablehlo.return %l#1 : tensor<4xf32>
+    }, {
+      %z = stablehlo.constant dense<0> : tensor<i32>
+      %l:2 = stablehlo.while(%c = %z, %v = %x) : tensor<i32>, tensor<4xf32>
+      cond {
+        %n = stablehlo.constant dense<4> : tensor<i32>
+        %t = stablehlo.compare LT, %c, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+        stablehlo.return %t : tensor<i1>
+      } do {
+        %o = stablehlo.constant dense<1> : tensor<i32>
+        %d = stablehlo.add %c, %o : tensor<i32>
+        %w = "stablehlo.collective_permute"(%v) <{source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>,
+          channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<4xf32>) -> tensor<4xf32>
+        stablehlo.return %d, %w : tensor<i32>, tensor<4xf32>
+      }
+      stablehlo.return %l#1 : tensor<4xf32>
+    }) : (tensor<i32>) -> tensor<4xf32>
+    return %r : tensor<4xf32>
   }
 }
