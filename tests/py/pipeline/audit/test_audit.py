@@ -146,7 +146,7 @@ def test_an_option_that_xla_does_not_know_is_the_users_mistake(rings: Rings) -> 
         audits.audit_one(Subject(rings([(1, "")]), "ring", {"xla_no_such_option": 1}), H200)
 
 
-@pytest.mark.parametrize("name", [name for name in targets.names() if targets.find(name).is_gpu])
+@pytest.mark.parametrize("name", [name for name in targets.names() if targets.find(name).gpu_target_config])
 def test_every_target_loads(rings: Rings, name: str) -> None:
     found = audits.audit_one(
         Subject(rings([(1, "")], size=128), name), Setting(targets.find(name), Topology.parse("2x4"))
