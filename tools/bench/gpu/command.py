@@ -13,6 +13,7 @@ import tempfile
 import time
 from typing import Any
 
+from hloverlap.passes.errors import TargetError
 from hloverlap.passes.machine import targets
 from hloverlap.tools.bench.gpu import report
 from hloverlap.tools.bench.gpu.constants import constants
@@ -49,7 +50,10 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--platform", default="", help="JAX's platform, such as cpu (default: its choice)")
     run.add_argument("--compile-for", type=int, metavar="N", help="only compile, for N GPUs that need not be there")
     run.add_argument(
-        "--target", default="h200", help=f"compile for {targets.described()}, or for a TOML file's (default: h200)"
+        "--target",
+        type=_target,
+        default="h200",
+        help=f"with --compile-for: {targets.described()}, or a TOML file (default: h200)",
     )
     run.add_argument("--only", action="append", default=[], metavar="TEXT", help="only cases with this in their name")
     run.add_argument("--tiny", action="store_true", help="sizes for a test on CPUs")
@@ -57,6 +61,15 @@ def _parser() -> argparse.ArgumentParser:
     shown = commands.add_parser("report", help="the tables of a results.json as Markdown")
     shown.add_argument("results", type=pathlib.Path)
     return parser
+
+
+def _target(text: str) -> str:
+    """Gives the name of a target, or the whole path of the file of one, for a worker that runs elsewhere."""
+    try:
+        targets.find(text)
+    except TargetError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text if text in targets.names() or not os.path.isfile(text) else os.path.abspath(text)
 
 
 def _report(path: pathlib.Path) -> int:

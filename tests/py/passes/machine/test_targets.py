@@ -8,6 +8,8 @@ import pathlib
 import re
 import shutil
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -16,7 +18,9 @@ from hloverlap.passes.machine import targets
 from hloverlap.passes.machine.capabilities import capabilities
 from hloverlap.passes.machine.target import Costs, Link
 from hloverlap.pipeline.execution import running
+from hloverlap.pipeline.jax_jit import aot
 from hloverlap.tools import hlo_audit, hlo_opt, hlo_run
+from hloverlap.tools.bench.gpu import command as bench
 from support.permutes import permute
 
 GUIDE = (pathlib.Path(__file__).parents[4] / "docs" / "new-target.md").read_text(encoding="utf-8")
@@ -96,6 +100,17 @@ def test_a_device_that_nobody_has_described_is_unknown(platform: str, kind: str)
     assert found.is_gpu == (platform != "tpu")
 
 
+def test_compile_and_jit_take_the_machine_of_the_devices() -> None:
+    def device(platform: str, kind: str) -> Any:
+        return SimpleNamespace(platform=platform, device_kind=kind)
+
+    assert aot.target_of([device("gpu", "NVIDIA H200")]) == targets.find("h200")
+    unknown = aot.target_of([device("gpu", "NVIDIA L4")])
+    assert unknown is not None
+    assert unknown.costs == Costs()
+    assert aot.target_of([]) is None
+
+
 @pytest.mark.parametrize("kind", ["NVIDIA L4", "AMD Instinct MI300X", "TPU v5e"])
 @pytest.mark.parametrize("pipeline", ["overlap", "join-partial-permutes"])
 @pytest.mark.parametrize("topology", ["1x4", "2x2"])
@@ -135,6 +150,13 @@ def test_every_command_takes_the_same_names(
         assert "missing" in capsys.readouterr().err  # the name is right, and it went on to the file
     assert command(["--target=h900", missing]) == 2
     assert f"no target 'h900', nor a file of this name; there are {targets.described()}" in capsys.readouterr().err
+
+
+def test_the_benchmark_takes_them_as_well(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        bench.main(["run", "--target=h900"])
+    assert ended.value.code == 2
+    assert targets.described() in capsys.readouterr().err
 
 
 def test_python_takes_them_as_well() -> None:
