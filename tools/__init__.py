@@ -1,1 +1,1 @@
-"""The commands: arguments in, pipeline calls, text out."""
+"""Holds the commands: arguments in, pipeline calls, text out."""

@@ -1,4 +1,4 @@
-"""The exit statuses of all commands. docs/exit-status.md says more, and why they are what they are."""
+"""Holds the exit statuses of all commands. docs/exit-status.md says more, and why they are what they are."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 class ExitStatus(enum.IntEnum):
-    """How a command ended. One number means the same in every command, and no command gives another."""
+    """Says how a command ended. One number means the same in every command, and no command gives another."""
 
     FINE = 0, "all is well"
     FAILED = 1, "bad input, a pass that failed, an expectation not met, or output that could not be written"

@@ -102,7 +102,7 @@ def as_toml(costs: Costs, processes: int, devices: int) -> str:
 
 
 def _rounded(value: float) -> float:
-    """Three digits: there are no more in a measurement."""
+    """Rounds to three digits: there are no more in a measurement."""
     return float(f"{value:.3g}")
 
 

@@ -64,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _find(given: argparse.Namespace) -> Program:
-    """Gives the program, found, and all arguments, right. Raises NotFoundError and UsageError."""
+    """Finds the program, and checks all arguments. Raises NotFoundError and UsageError."""
     program = as_main.module(given.program) if given.module else as_main.script(given.program)
     if refusal := _refusal(given.pass_pipeline, given.topology):
         raise UsageError(refusal)
@@ -91,7 +91,7 @@ def _install(given: argparse.Namespace) -> State:
 
 
 def _refusal(pipeline: str, topology: str | None) -> str:
-    """Gives what there is against the pipeline or the topology, "" for nothing."""
+    """Says what there is against the pipeline or the topology, "" for nothing."""
     from hloverlap.passes.machine.topology import Topology
 
     try:
@@ -108,7 +108,7 @@ def _refusal(pipeline: str, topology: str | None) -> str:
 
 
 def _finish(form: str, path: str | None, state: State) -> None:
-    """The last that this process does."""
+    """Writes the summary, and sees that this is the last that the process does."""
     from hloverlap.tools.run import summary
 
     summary.show(form, path, state)

@@ -1,4 +1,4 @@
-"""The shell in which every command runs: whatever ends a command becomes one line on stderr and one exit status."""
+"""Runs every command: whatever ends one becomes one line on stderr and one exit status."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OF_STREAMS = (errno.EBADF, errno.EFBIG, errno.EIO, errno.ENOSPC)  # when no fil
 
 
 class UsageError(HloverlapError):
-    """A mistake on the command line; the text is one sentence, or for pipeline text a sentence and a caret."""
+    """Says what is wrong with the command line: one sentence, or for pipeline text a sentence and a caret."""
 
 
 class _SignalError(KeyboardInterrupt):
@@ -87,7 +87,7 @@ def fail(name: str, message: str, error: Exception | None, status: ExitStatus) -
 
 
 def _said(error: OSError) -> str:
-    """One sentence about what the machine does not let us do."""
+    """Says in one sentence what the machine does not let us do."""
     said = error.strerror or str(error)
     if error.filename is not None:
         return f"{error.filename}: {said}"

@@ -1,4 +1,4 @@
-"""The argument parser of the commands that have ordinary flags; hlo-opt, where order matters, has its own."""
+"""Parses the arguments of the commands that have ordinary flags; hlo-opt, where order matters, has its own way."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hloverlap.tools.main import UsageError
 
 
 class Parser(argparse.ArgumentParser):
-    """Argparse's, with text laid out as it is written, ``--version``, no abbreviated flags, and errors that raise."""
+    """Parses as argparse does, but leaves text as it is, has ``--version``, abbreviates no flags, and raises errors."""
 
     def __init__(self, name: str, description: str, epilog: str, usage: str | None = None) -> None:
         """Makes the parser of the command `name`; `epilog` ends its help."""

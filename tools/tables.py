@@ -1,4 +1,4 @@
-"""Tables for a terminal or a pipe."""
+"""Lays out tables for a terminal or a pipe."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ import shutil
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """head: the columns' titles. rows: as many cells each."""
+    """Holds the text of a table."""
 
     head: list[str]
+    """The columns' titles."""
     rows: list[list[str]]
+    """As many cells each."""
 
 
 def layout(table: Table, decorated: bool = False) -> str:
-    """Gives the table in aligned columns. decorated: drawn with lines and colours, for a terminal."""
+    """Lays out the table in aligned columns. decorated: drawn with lines and colours, for a terminal."""
     if decorated:
         return _rich(table)
     widths = _widths(table)

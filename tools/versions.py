@@ -1,4 +1,4 @@
-"""What ``--version`` says, and what a reproducer was made with."""
+"""Gives what ``--version`` says, and what a reproducer was made with."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What XLA will really do with a module's collectives, proven by compiling it for a target that need not be there."""
+"""Says what XLA will really do with a module's collectives, by compiling it for a target that need not be there."""

@@ -1,4 +1,4 @@
-"""Audits of one module and of two: what is compiled, and what comes of it."""
+"""Audits one module or two: what is compiled, and what comes of it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LOCAL = Target(targets.LOCAL, backend="gpu", gpu_target_config="")
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """What to compile for, and how."""
+    """Says what to compile for, and how."""
 
     target: Target
     topology: Topology | None = None
@@ -47,7 +47,7 @@ class Setting:
 
 @dataclasses.dataclass(frozen=True)
 class Subject:
-    """A module to audit. It is not changed."""
+    """Names a module to audit. It is not changed."""
 
     module: ir.Module
     name: str
@@ -60,7 +60,7 @@ class Subject:
 
 @dataclasses.dataclass(frozen=True)
 class Audit:
-    """What XLA does with one module."""
+    """Says what XLA does with one module."""
 
     name: str
     """The subject's."""

@@ -1,4 +1,4 @@
-"""Answers on disk, by the content of the question. A lost or damaged entry is an answer to be found again."""
+"""Keeps answers on disk, by the content of the question. A lost or damaged entry is an answer to be found again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LIBRARIES = re.compile(r"(?:jax|nvidia).*\.dist-info")  # jax, jaxlib, XLA's pl
 
 
 def folder() -> pathlib.Path:
-    """``$HLOVERLAP_CACHE``, else ``$XDG_CACHE_HOME/hloverlap``, else ``~/.cache/hloverlap``."""
+    """Gives ``$HLOVERLAP_CACHE``, else ``$XDG_CACHE_HOME/hloverlap``, else ``~/.cache/hloverlap``."""
     if own := os.environ.get("HLOVERLAP_CACHE"):
         return pathlib.Path(own)
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
@@ -67,7 +67,7 @@ def write(name: str, answer: dict[str, Any]) -> None:
 
 
 def fingerprint() -> str:
-    """Gives what the answers depend on beside the question: this package's sources and the versions of the libraries.
+    """Hashes what the answers depend on beside the question: this package's sources and the versions of the libraries.
 
     It reads every source, a megabyte in 4 ms: sizes and times of change are the same in two builds of one day.
     """
@@ -90,7 +90,7 @@ def _files(folder: str) -> Iterator[os.DirEntry[str]]:
 
 
 def _libraries() -> Iterator[str]:
-    """Gives the installed ones, each with its version, as the folder that an installer leaves beside it is called."""
+    """Lists the installed libraries, each with its version, as an installer calls the folder that it leaves."""
     for folder in sys.path:
         with contextlib.suppress(OSError):
             yield from sorted(name for name in os.listdir(folder or ".") if _LIBRARIES.fullmatch(name))

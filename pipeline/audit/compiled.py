@@ -1,4 +1,4 @@
-"""What XLA made of a module: compiled or taken from the cache, and reduced to the facts an audit needs."""
+"""Gives what XLA made of a module: compiled or taken from the cache, and reduced to the facts an audit needs."""
 
 from __future__ import annotations
 
@@ -26,14 +26,13 @@ _MEMORY = re.compile(r"Total bytes(?: used)?: (\d+)")
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    """A compiled module.
-
-    launches: its transfers in program order. peak_memory: bytes a device needs, from XLA's memory report, arguments
-    and results included; None where XLA wrote none.
-    """
+    """A compiled module."""
 
     launches: tuple[Launch, ...]
+    """Its transfers in program order."""
     peak_memory: int | None
+    """Bytes that a device needs, from XLA's memory report, arguments and results included; None where XLA wrote none.
+    """
 
 
 Outcome: TypeAlias = Program | Failure

@@ -1,4 +1,4 @@
-"""Which op a failed compile is about."""
+"""Finds the op that a failed compile is about."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ID = re.compile(rf'{ID_ATTRIBUTE}="(\d+)')
 
 
 def blamed(failure: Failure, collectives: Sequence[CollectiveOp], foreseen: Sequence[Foreseen]) -> tuple[int, ...]:
-    """Ids of the ops that a failure is about; () when nothing tells."""
+    """Gives the ids of the ops that a failure is about; () when nothing tells."""
     if named := _ID.search(failure.message):
         return (int(named[1]),)
     if failure.kind == "aborted" and "stream" in failure.message:
@@ -25,7 +25,7 @@ def blamed(failure: Failure, collectives: Sequence[CollectiveOp], foreseen: Sequ
 
 
 def _by_place(message: str, collectives: Sequence[CollectiveOp]) -> tuple[int, ...]:
-    """Gives the op whose source line or pairs the message names."""
+    """Gives the ids of the ops whose source line or pairs the message names."""
     line = re.search(r"source_line=(\d+)", message)
     if line and (found := [op.id for op in collectives if op.line == int(line[1])]):
         return tuple(found)

@@ -1,4 +1,4 @@
-"""What an audit has to say about each collective, as sentences with stable codes."""
+"""Says what an audit has found about each collective, as sentences with stable codes."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _failure(failure: Failure, collectives: Sequence[CollectiveOp], foreseen: Se
 
 
 def located(finding: Finding, collectives: Sequence[CollectiveOp]) -> Finding:
-    """The same at the place of the first of its collectives; without a place where it is about none."""
+    """Puts a finding at the place of the first of its collectives; without a place where it is about none."""
     first = next((op for op in collectives if op.id in finding.ids), None)
     if first is None:
         return finding

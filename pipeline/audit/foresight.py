@@ -1,4 +1,4 @@
-"""What is wrong with a module before it is compiled, as verify-collectives says it."""
+"""Says what is wrong with a module before it is compiled, as verify-collectives does."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Foreseen:
 def foresee(
     module: ir.Operation, capabilities: Capabilities, combine_limit: int = COMBINE_THRESHOLD_DEFAULT
 ) -> list[Foreseen]:
-    """What XLA will refuse, abort over or do otherwise than is meant in a module whose collectives carry their ids.
+    """Says what XLA will refuse, abort over or do otherwise than is meant; the module's collectives carry their ids.
 
     combine_limit: bytes that the combiner joins at most.
     """

@@ -1,4 +1,4 @@
-"""What might be done about it: each hint with its reason and, where one would help, an XLA option to try."""
+"""Suggests what might be done: each hint with its reason and, where one would help, an XLA option to try."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ USE_OVERLAP = "HLA107"
 
 
 def suggest(outcome: Outcome, tagged: Tagged, options: Mapping[str, object]) -> list[Finding]:
-    """Hints for a module that was compiled with `options`: notes, in the order of their codes."""
+    """Gives hints for a module that was compiled with `options`: notes, in the order of their codes."""
     launches = outcome.launches if isinstance(outcome, Program) else ()
     hints = [
         *_overlap_limit(launches, tagged.collectives, options),
@@ -37,7 +37,7 @@ def suggest(outcome: Outcome, tagged: Tagged, options: Mapping[str, object]) -> 
 
 
 def overlap_wanted(launches: Sequence[Launch]) -> int:
-    """Counts how many launches could be in flight at once at most: a launch and its peers."""
+    """Counts the launches that could be in flight at once at most: a launch and its peers."""
     return max((1 + len(launch.peers) for launch in launches), default=1)
 
 
@@ -106,7 +106,7 @@ def _dot_merger(launches: Sequence[Launch], options: Mapping[str, object]) -> li
 
 
 def _streams(launches: Sequence[Launch]) -> list[Finding]:
-    """Independent launches on one stream: the pass does what no option does."""
+    """Suggests the pass where independent launches are on one stream: no option does what it does."""
     ids = tuple(
         dict.fromkeys(
             id

@@ -1,4 +1,4 @@
-"""The audit as one call: ``hloverlap.audit``."""
+"""Makes the audit one call: ``hloverlap.audit``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From XLA's thunks and scheduled HLO to launches: what the GPU is told to transfer, when, and beside what."""
+"""Reads launches from XLA's thunks and scheduled HLO: what the GPU is told to transfer, when, and beside what."""
 
 from __future__ import annotations
 
@@ -22,38 +22,45 @@ _TRANSFERS = re.compile(r"k(All|Collective|Ragged|ReduceScatter|Send|Recv|Nvshme
 
 @dataclasses.dataclass(frozen=True)
 class Launch:
-    """One transfer as XLA starts it: a collective, several that it combined, or a group.
-
-    ids: the module's collectives in it; () when the partitioner or another XLA pass added it.
-    kind: HLO opcode of its collectives. members: how many collectives it holds. bytes: results a device receives.
-    stream: ``main`` when synchronous. group: whether it is one grouped launch of several collectives.
-    runs: executions per run of the module, from loops whose trip count XLA knows.
-    window: positions of its start and its done in the program. sequence: the thunk sequence it lies in.
-    beside: launches (by index) in flight at the same time on another stream; queued: on the same stream.
-    flops, moved: the compute between start and done. peers: independent launches that could run with it.
-    instruction: XLA's name. origin: the op_name XLA kept. annotation: the stream annotation that arrived.
-    lost: why nothing hides it, a sentence; "" when something does.
-    """
+    """One transfer as XLA starts it: a collective, several that it combined, or a group."""
 
     ids: tuple[int, ...]
+    """The module's collectives in it; () when the partitioner or another XLA pass added it."""
     kind: str
+    """The HLO opcode of its collectives."""
     members: int
+    """How many collectives it holds."""
     bytes: int
+    """The bytes of results that a device receives."""
     stream: str
+    """The communication stream; ``main`` when synchronous."""
     group: bool
+    """Whether it is one grouped launch of several collectives."""
     runs: int
+    """Executions in a run of the module, from loops whose trip count XLA knows."""
     window: tuple[int, int]
+    """The positions of its start and its done in the program."""
     sequence: int
+    """The thunk sequence that it lies in."""
     instruction: str
+    """XLA's name of the instruction."""
     origin: str = ""
+    """The op_name that XLA kept."""
     annotation: str = ""
+    """The stream annotation that arrived."""
     pairs: str = ""
     beside: tuple[int, ...] = ()
+    """Launches, by index, in flight at the same time on another stream."""
     queued: tuple[int, ...] = ()
+    """Launches, by index, in flight at the same time on the same stream."""
     peers: tuple[int, ...] = ()
+    """Launches, by index, that are independent of it and could run with it."""
     flops: int = 0
+    """Floating point operations between its start and its done."""
     moved: int = 0
+    """Bytes that compute reads and writes between its start and its done."""
     lost: str = ""
+    """Why nothing hides it, a sentence; "" when something does."""
 
     @property
     def synchronous(self) -> bool:
@@ -62,13 +69,13 @@ class Launch:
 
     @property
     def hidden(self) -> bool:
-        """Says whether compute that is worth the name runs beside it."""
+        """Says whether enough compute to count runs beside it."""
         return not self.synchronous and (self.flops >= NEGLIGIBLE.flops or self.moved >= NEGLIGIBLE.bytes)
 
 
 @dataclasses.dataclass(frozen=True)
 class _Sequence:
-    """One list of thunks that run in turn, with where each lies in the whole program."""
+    """Thunks that run in turn, with where each lies in the whole program."""
 
     thunks: list[tuple[int, Thunk]]
     runs: int
@@ -88,7 +95,7 @@ def find_launches(top: Sequence[Thunk], module: Module) -> list[Launch]:
 
 
 def serialized_pairs(launches: Sequence[Launch]) -> list[tuple[int, int]]:
-    """Pairs of independent launches that XLA runs one after the other, each once, by index."""
+    """Lists the pairs of independent launches that XLA runs one after the other, each once, by index."""
     return [
         (index, peer)
         for index, launch in enumerate(launches)
@@ -103,7 +110,10 @@ def is_transfer(thunk: Thunk) -> bool:
 
 
 def _sequences(top: Sequence[Thunk], module: Module) -> Iterator[_Sequence]:
-    """Every sequence, outer before inner. Positions grow in program order, and what a loop holds lies within it."""
+    """Gives every sequence, outer before inner.
+
+    Positions grow in program order, and what a loop holds lies within it.
+    """
     counter = 0
 
     def visit(thunks: Sequence[Thunk], runs: int) -> Iterator[_Sequence]:
@@ -173,7 +183,7 @@ def _launch(
 
 
 def _until_done(sequence: _Sequence, place: int, async_id: int, module: Module, costs: CostModel) -> tuple[int, Cost]:
-    """Gives the position of the done of the async start at `place`, and what is computed before it."""
+    """Finds the position of the done of the async start at `place`, and what is computed before it."""
     cost = Cost()
     end = sequence.thunks[place][0]
     for position, thunk in sequence.thunks[place + 1 :]:
@@ -188,7 +198,7 @@ def _until_done(sequence: _Sequence, place: int, async_id: int, module: Module, 
 
 
 def _with_lost_ids(launches: list[Launch], module: Module) -> list[Launch]:
-    """Ids that a combiner dropped, found again on what it put behind the combined collective to take it apart."""
+    """Finds the ids again that a combiner dropped, on what it put behind the combined collective to take it apart."""
     claimed = {id for launch in launches for id in launch.ids}
     found = []
     for launch in launches:
@@ -201,7 +211,7 @@ def _with_lost_ids(launches: list[Launch], module: Module) -> list[Launch]:
 
 
 def _ids_behind(instruction: str, module: Module) -> set[int]:
-    """Ids on the unpacking of an instruction's result."""
+    """Gives the ids on the unpacking of an instruction's result."""
     home = module.find(instruction)
     if home is None:
         return set()
@@ -260,7 +270,7 @@ def _with_peers(launches: list[Launch], module: Module) -> list[Launch]:
 
 
 def _dependences(launches: list[Launch], module: Module) -> tuple[list[int], dict[int, int]]:
-    """For each launch a bit set of the launches it needs, and its depth; depth is absent where XLA names no op."""
+    """Gives for each launch a bit set of the launches it needs, and, where XLA names its op, its depth."""
     by_name = {launch.instruction: index for index, launch in enumerate(launches) if launch.instruction}
     ancestors = [0] * len(launches)
     depths: dict[int, int] = {}
@@ -283,7 +293,7 @@ def _dependences(launches: list[Launch], module: Module) -> tuple[list[int], dic
 
 
 def _received(instruction: Instruction) -> int:
-    """Bytes of a collective's results: an async start's shape holds its operands, results and maybe contexts."""
+    """Counts the bytes of a collective's results. The shape of an async start holds operands and contexts, too."""
     if not instruction.opcode.endswith("-start"):
         return instruction.bytes
     parts = tuple_parts(instruction.shape)

@@ -21,39 +21,43 @@ from hloverlap.pipeline.audit.launches import ID_ATTRIBUTE
 
 @dataclasses.dataclass(frozen=True)
 class CollectiveOp:
-    """A collective of the module.
-
-    id: its place in program order, from 0. kind: e.g. ``collective_permute``. bytes: what one partition puts in.
-    pairs: of a permute. stream: its stream annotation as written, or None. key: its combiner key, or None.
-    file, line: where the user wrote it ("" and 0 when unknown). function: the function that holds it.
-    """
+    """A collective of the module."""
 
     id: int
+    """Its place in program order, from 0."""
     kind: str
+    """The op's name without its dialect, e.g. ``collective_permute``."""
     bytes: int
+    """What one partition puts in."""
     pairs: tuple[Pair, ...]
+    """The source-target pairs of a permute."""
     stream: str | None
+    """Its stream annotation as written, or None."""
     key: str | None
+    """Its combiner key, or None."""
     file: str
+    """Where the user wrote it; "" when unknown."""
     line: int
+    """The line in `file`, from 1; 0 when unknown."""
     function: str
+    """The function that holds it."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Tagged:
-    """A module ready to compile.
-
-    image: bytecode of a copy in which every collective carries its id; the module itself is untouched.
-    replicas, partitions: what it is for. shardy: whether Shardy partitions it.
-    foreseen: what is wrong with it as it is.
-    """
+    """A module ready to compile."""
 
     image: bytes
+    """Bytecode of a copy in which every collective carries its id; the module itself is untouched."""
     collectives: tuple[CollectiveOp, ...]
     foreseen: tuple[Foreseen, ...]
+    """What is wrong with it as it is."""
     replicas: int
+    """How many replicas it is for."""
     partitions: int
+    """How many partitions it is for."""
     shardy: bool
+    """Whether Shardy partitions it."""
 
 
 def tag(module: ir.Module, combine_limit: int = COMBINE_THRESHOLD_DEFAULT) -> Tagged:

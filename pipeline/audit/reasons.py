@@ -1,4 +1,4 @@
-"""Why nothing hides a transfer: read from the scheduled HLO around it."""
+"""Says why nothing hides a transfer: read from the scheduled HLO around it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CALL_WAITS = "XLA waits for an annotated call as soon as it has started it"
 
 
 def with_reasons(launches: Sequence[Launch], module: Module, options: Mapping[str, object]) -> list[Launch]:
-    """Gives the launches of XLA:GPU with `lost` filled in wherever no compute hides one."""
+    """Fills in `lost` of the launches of XLA:GPU wherever no compute hides one."""
     costs = CostModel(module)
     limit = options.get(OVERLAP_LIMIT, 1)
     explained = []
@@ -61,7 +61,7 @@ def _reason(launch: Launch, launches: Sequence[Launch], module: Module, costs: C
 
 
 def _taken(launch: Launch, launches: Sequence[Launch], free: Instruction, limit: object) -> str:
-    """There is compute that could hide it: who hides behind it instead."""
+    """Says what hides behind the compute that could hide this launch."""
     others = [other for other in launches if other.sequence == launch.sequence and other.hidden]
     if others and limit == 1:
         return (
@@ -73,7 +73,10 @@ def _taken(launch: Launch, launches: Sequence[Launch], free: Instruction, limit:
 
 
 def _relatives(home: Computation, anchor: Instruction) -> tuple[set[str], set[str]]:
-    """Names of the instructions that `anchor` needs and of those that need it. The text is in dependence order."""
+    """Lists the names of the instructions that `anchor` needs, and of those that need it.
+
+    The text is in dependence order.
+    """
     before: set[str] = set()
     pending = list(anchor.operands)
     while pending:
@@ -89,7 +92,7 @@ def _relatives(home: Computation, anchor: Instruction) -> tuple[set[str], set[st
 
 
 def _merged_dot(home: Computation, after: set[str], module: Module, launches: Sequence[Launch]) -> Instruction | None:
-    """Gives a matmul over a concatenation that needs the results of several transfers, this one's among them."""
+    """Finds a matmul over a concatenation that needs the results of several transfers, this one's among them."""
     if sum(1 for launch in launches if launch.instruction in home.instructions) < 2:
         return None
     for name in (name for name in home.instructions if name in after):
@@ -102,7 +105,7 @@ def _merged_dot(home: Computation, after: set[str], module: Module, launches: Se
 
 
 def _sources(home: Computation, instruction: Instruction) -> list[Instruction]:
-    """Gives what the operands are before bitcasts and the like."""
+    """Gives the instructions that the operands are before bitcasts and the like."""
     found = []
     for name in instruction.operands:
         source = home.instructions.get(name)

@@ -1,4 +1,4 @@
-"""Totals of an audit, what they weigh against each other, and budgets on them."""
+"""Sums up an audit, weighs the sums against each other, and holds budgets to them."""
 
 from __future__ import annotations
 
@@ -16,36 +16,40 @@ MEMORY_TOLERANCE = 0.01  # of peak memory: less is the noise of buffer alignment
 
 @dataclasses.dataclass(frozen=True)
 class Totals:
-    """Sums over a module's launches, each counted once however often it runs.
-
-    failed: 1 when XLA made no program, then all else is 0.
-    collectives: transfers, the members of combined and grouped launches counted singly. launches: what XLA starts.
-    serialized: pairs of independent launches that run one after the other though both could be in flight.
-    in_flight: pairs in flight together: launches on different streams, and members of one group.
-    synchronous: collectives that hold the main stream. exposed: launches, those included, that no compute hides.
-    streams: communication streams. groups: grouped launches. bytes: results received by a device.
-    exposed_bytes: of the exposed ones. hidden_flops, hidden_bytes: compute between starts and dones.
-    peak_memory: bytes a device needs, 0 when XLA does not say.
-    """
+    """Sums over a module's launches, each counted once however often it runs."""
 
     failed: int = 0
+    """1 when XLA made no program, then all else is 0."""
     collectives: int = 0
+    """Transfers, the members of combined and grouped launches counted singly."""
     launches: int = 0
+    """What XLA starts."""
     serialized: int = 0
+    """Pairs of independent launches that run one after the other though both could be in flight."""
     in_flight: int = 0
+    """Pairs in flight together: launches on different streams, and members of one group."""
     synchronous: int = 0
+    """Collectives that hold the main stream."""
     exposed: int = 0
+    """Launches that no compute hides, the synchronous ones included."""
     streams: int = 0
+    """Communication streams."""
     groups: int = 0
+    """Grouped launches."""
     bytes: int = 0
+    """Bytes of results that a device receives."""
     exposed_bytes: int = 0
+    """The bytes of the exposed ones."""
     hidden_flops: int = 0
+    """Floating point operations between starts and dones."""
     hidden_bytes: int = 0
+    """Bytes that compute reads and writes between starts and dones."""
     peak_memory: int = 0
+    """Bytes that a device needs, 0 when XLA does not say."""
 
     @property
     def lost(self) -> int:
-        """Gives what the verdict weighs first: serialized pairs and exposed launches."""
+        """Counts what the verdict weighs first: serialized pairs and exposed launches."""
         return self.serialized + self.exposed
 
 
@@ -53,7 +57,7 @@ METRICS = (*(field.name for field in dataclasses.fields(Totals)), "lost")
 
 
 def totals(outcome: Outcome) -> Totals:
-    """Gives the sums of one compile."""
+    """Sums up one compile."""
     if not isinstance(outcome, Program):
         return Totals(failed=1)
     launches = outcome.launches
@@ -78,10 +82,12 @@ def totals(outcome: Outcome) -> Totals:
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """word: ``better``, ``same`` or ``worse``. reason: the first number that differs, in words."""
+    """Says how a second module compares with the first."""
 
     word: str
+    """``better``, ``same`` or ``worse``."""
     reason: str
+    """The first number that differs, in words."""
 
 
 def judge(before: Totals, after: Totals) -> Verdict:
@@ -116,7 +122,7 @@ def judge(before: Totals, after: Totals) -> Verdict:
 
 @dataclasses.dataclass(frozen=True)
 class Budget:
-    """``METRIC OP NUMBER`` that must not hold, e.g. ``serialized>0``."""
+    """Holds ``METRIC OP NUMBER`` that must not be so, e.g. ``serialized>0``."""
 
     metric: str
     comparison: str
@@ -124,7 +130,7 @@ class Budget:
 
     @classmethod
     def parse(cls, text: str) -> Budget:
-        """Raises ValueError with a sentence for the user."""
+        """Reads a budget. Raises ValueError with a sentence for the user."""
         match = re.fullmatch(r"\s*([\w-]+)\s*(>=|<=|==|!=|>|<)\s*(\d+)\s*", text)
         if match is None:
             raise ValueError(f"budget '{text}' is not like serialized>0")

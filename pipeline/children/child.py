@@ -132,7 +132,7 @@ class Child:
         self.kill()
 
     def _words(self) -> str:
-        """Gives what it wrote on stderr; the middle is left out of very much."""
+        """Reads what it wrote on stderr; the middle of very much is left out."""
         size = self._stderr.seek(0, os.SEEK_END)
         self._stderr.seek(0)
         if size <= _WORDS:

@@ -1,4 +1,4 @@
-"""How a child ended, in one vocabulary, and what XLA said last."""
+"""Says how a child ended, in one vocabulary, and what XLA said last."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _VERBS: dict[Kind, str] = {
 
 @dataclasses.dataclass(frozen=True)
 class End:
-    """The end of a process."""
+    """How a process ended, and what it said."""
 
     kind: Kind
     """What happened.

@@ -1,4 +1,4 @@
-"""What a child allows itself."""
+"""Limits what a child may take."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""N processes of one program on this machine, joined by ``jax.distributed``, their CPU devices by gloo."""
+"""Starts N processes of one program on this machine, joined by ``jax.distributed``, their CPU devices by gloo."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def meet(name: str, seconds: float) -> None:
 
 
 def _end_at_once(*error: Any) -> None:
-    """Without jax's end of the process, which would wait for processes that wait for this one."""
+    """Ends this process without what jax does at its end, which would wait for processes that wait for this one."""
     sys.__excepthook__(*error)
     sys.stderr.flush()
     os._exit(1)
@@ -95,7 +95,7 @@ def say(what: Any) -> None:
 
 
 def elapsed(spans: Sequence[tuple[float, float]]) -> float:
-    """Gives the seconds from when the last of the processes began until the last was done.
+    """Measures the seconds from when the last of the processes began until the last was done.
 
     spans: start and end in each, by ``time.monotonic()``, which all processes of a machine share. Until all have begun
     nothing can be done, and how far apart they begin is not the program's doing.

@@ -39,15 +39,14 @@ FINITE_ENOUGH = 0.9
 
 @dataclasses.dataclass(frozen=True)
 class Done:
-    """What is known so far.
-
-    runs: on how many inputs the modules agreed. finite: the largest share of finite floating-point results among these.
-    suspect: a difference that is being looked into.
-    """
+    """What is known so far."""
 
     runs: int = 0
+    """On how many inputs the modules agreed."""
     finite: float = 0.0
+    """The largest share of finite floating-point results among these."""
     suspect: str = ""
+    """A difference that is being looked into."""
 
 
 class DifferentError(Exception):
@@ -117,7 +116,10 @@ def compare(folder: pathlib.Path, seeds: Sequence[int], time_limit: float) -> di
 
 
 def _compare_together(folder: pathlib.Path, request: Mapping[str, Any], process: int) -> dict[str, Any]:
-    """As one of several processes. All do the same on the same inputs, so nothing may depend on time or on results."""
+    """Compares as one of several processes.
+
+    All do the same on the same inputs, so nothing may depend on time or on results.
+    """
     distributed.join(request["coordinator"], request["processes"], process)
     before, after = _read(folder / "before"), _read(folder / "after")
     try:
@@ -136,7 +138,7 @@ def _compare_interpreted(folder: pathlib.Path, seeds: Sequence[int], time_limit:
 
 
 def _each_seed(pair: Pair, seeds: Sequence[int]) -> dict[str, Any]:
-    """One run of each kind of input, where every op computes the same bits each time."""
+    """Runs both once on each kind of input, where every op computes the same bits each time."""
     done = Done()
     for position, seed in enumerate(seeds):
         kind = KINDS[position % len(KINDS)]
@@ -148,7 +150,7 @@ def _each_seed(pair: Pair, seeds: Sequence[int]) -> dict[str, Any]:
 
 
 class Runnable(Protocol):
-    """A module that can be run on inputs of a kind; see CompiledProgram."""
+    """What can be run on inputs of a kind, such as a CompiledProgram."""
 
     def run(self, kind: Kind, seed: int) -> list[list[Array]]:
         """Runs once; result[output][device] is that device's part."""
@@ -156,13 +158,13 @@ class Runnable(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class Pair:
-    """Both modules, compiled alike."""
+    """Holds both modules, compiled alike."""
 
     original: Runnable
     rewritten: Runnable
 
     def compare(self, kind: Kind, seed: int, done: Done, rewritten: Runnable | None = None) -> tuple[str, float]:
-        """The first difference, "" for none, and the share of finite results; runs `rewritten` instead if given."""
+        """Gives the first difference, "" for none, and the share of finite results. rewritten: is run instead."""
         inputs = f"{kind} inputs, seed {seed}"
         with _stage(f"running the original on {inputs}", done):
             wanted = self.original.run(kind, seed)
@@ -188,7 +190,7 @@ def _compile(before: Source, after: Source, options: Mapping[str, int | bool | s
 
 
 def _telling_seed(program: Runnable, kind: Kind, seed: int, time_limit: float) -> int:
-    """Gives a seed on which the program's results are finite, for NaNs tell little; the best of those tried."""
+    """Finds a seed on which the program's results are finite, for NaNs tell little; the best of those tried."""
     start = time.monotonic()
     best, best_share = seed, -1.0
     for attempt in range(SEARCH):
@@ -211,7 +213,10 @@ def _read(path: pathlib.Path) -> Source:
 
 
 def _refuse_hopeless(module: ir.Module, entry: Entry, time_limit: float, rate: float = 0.0) -> None:
-    """rate: floating-point operations a second; 0 for what XLA does on all cores here."""
+    """Raises NotRunnableError where one run of each module takes more than the time that there is.
+
+    rate: floating-point operations a second; 0 for what XLA does on all cores here.
+    """
     work = 2 * entry.replicas * work_estimate.flops(module, entry.partitions)  # one run of each module
     rate = rate or work_estimate.CORE_RATE * (os.cpu_count() or 1)
     if work > time_limit / 2 * rate:

@@ -1,4 +1,4 @@
-"""The child processes of a check in which the devices are spread over several processes, as over hosts."""
+"""Runs the child processes of a check in which the devices are spread over several processes, as over hosts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _POLL = 0.02  # seconds
 
 @dataclasses.dataclass(frozen=True)
 class NoAnswer:
-    """A process that ended without an answer, or none that answered in time."""
+    """Says that a process ended without an answer, or that none answered in time."""
 
     end: End
     stage: str
@@ -68,6 +68,6 @@ def _last_stage(output: pathlib.Path) -> str:
 
 
 def _lines(output: pathlib.Path) -> list[dict[str, Any]]:
-    """Gives the whole lines so far."""
+    """Reads the whole lines so far."""
     text = output.read_text(encoding="utf-8")
     return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines() if line.startswith("{")]

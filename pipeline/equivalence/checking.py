@@ -1,4 +1,4 @@
-"""Whether two modules compute the same bits, by running both on virtual CPU devices in a process of their own."""
+"""Says whether two modules compute the same bits, by running both on virtual CPU devices in a child process."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TIME_LIMIT = 300.0
 
 @dataclasses.dataclass(frozen=True)
 class CheckResult:
-    """What came out of `check`."""
+    """Says what came out of `check`."""
 
     status: Status
     """``equal`` (same bits on every input that was run), ``different``, or ``not-run`` (this machine cannot say)."""
@@ -44,7 +44,7 @@ class CheckResult:
     """Only with ``not-run``: what differs between what the two modules send over the wire, "" for nothing."""
 
     def __str__(self) -> str:
-        """One sentence for people."""
+        """Says it in one sentence for people."""
         if self.status == "equal":
             finite = f"{self.finite:.0%} of the floating-point results finite" if self.finite < 1 else "all finite"
             rest = f"; {self.reason}" if self.reason else ""
@@ -124,8 +124,8 @@ def _run_processes(folder: pathlib.Path, devices: int, processes: int, time_limi
     environment = _environment(devices // processes)
     found = check_processes.answer(_command(folder), folder, environment, processes, time_limit)
     if isinstance(found, check_processes.NoAnswer):
-        blamed = "rewritten" in found.stage and found.end.kind not in _SAYS_NOTHING
-        return CheckResult("different" if blamed else "not-run", f"while {found.stage}, {found}")
+        caused_by_rewrite = "rewritten" in found.stage and found.end.kind not in _SAYS_NOTHING
+        return CheckResult("different" if caused_by_rewrite else "not-run", f"while {found.stage}, {found}")
     return CheckResult(**found)
 
 
@@ -135,7 +135,7 @@ def _command(folder: pathlib.Path) -> list[str]:
 
 @dataclasses.dataclass(frozen=True)
 class _Stage:
-    """What the child began, when (seconds), and what it knew by then (see check_child.Done)."""
+    """Says what the child began, when (seconds), and what it knew by then (see check_child.Done)."""
 
     stage: str
     began: float

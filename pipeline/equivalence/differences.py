@@ -1,4 +1,4 @@
-"""Where the results of two runs differ, bit by bit. Results are [output][device] -> array."""
+"""Finds where the results of two runs differ, bit by bit. Results are [output][device] -> array."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def first_difference(expected: Sequence[Sequence[Array]], found: Sequence[Sequence[Array]]) -> str:
-    """Gives a sentence about the first element whose bits differ, or ""; both are [output][device]."""
+    """Describes the first element whose bits differ in a sentence; "" where none does. Both are [output][device]."""
     if len(expected) != len(found):
         return f"the original has {len(expected)} results and the rewritten module {len(found)}"
     for output, (wanted, got) in enumerate(zip(expected, found, strict=True)):

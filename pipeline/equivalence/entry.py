@@ -1,4 +1,4 @@
-"""What it takes to call a module: its devices and the parameters of its entry function."""
+"""Reads what it takes to call a module: its devices and the parameters of its entry function."""
 
 from __future__ import annotations
 
@@ -40,16 +40,17 @@ class Parameter:
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """How to call a module. shardy: its shardings are Shardy's, not GSPMD's."""
+    """Says how to call a module."""
 
     replicas: int
     partitions: int
     shardy: bool
+    """Whether its shardings are Shardy's, not GSPMD's."""
     parameters: tuple[Parameter, ...]
 
     @property
     def devices(self) -> tuple[int, int]:
-        """Replicas and partitions."""
+        """Gives the numbers of replicas and partitions."""
         return self.replicas, self.partitions
 
     @classmethod
@@ -103,7 +104,7 @@ def gather_results(module: ir.Module) -> None:
 
 
 def _without_alias(attributes: ir.Attribute) -> ir.Attribute:
-    """Gives an alias counts results, tokens among them, and changes no value."""
+    """Drops the alias of an argument: it counts results, tokens among them, and changes no value."""
     held = ir.DictAttr(attributes)
     pairs = [held[number] for number in range(len(held))]
     kept = {pair.name: pair.attr for pair in pairs if pair.name != "tf.aliasing_output"}

@@ -1,6 +1,6 @@
-"""Random arrays for running a module: the same for the same seed, in any process.
+"""Makes random arrays for running a module: the same for the same seed, in any process.
 
-Three kinds, because no one kind shows every mistake:
+There are three kinds, because no one kind shows every mistake:
 
 - ``ordinary``: normals, and integers from 0 to 7, so that indices and loop bounds stay sane;
 - ``positive``: positive floats of like size along each axis, and integers from 1 to 3, so that roots, logarithms and
@@ -38,7 +38,7 @@ def bit_patterns(array: Array) -> Array:
 
 
 def random_array(shape: tuple[int, ...], dtype: np.dtype[Any], kind: Kind, seed: tuple[int, ...]) -> Array:
-    """Gives an array of one kind; `seed` names it, e.g. (seed, replica, parameter)."""
+    """Makes an array of one kind; `seed` names it, e.g. (seed, replica, parameter)."""
     generator = np.random.default_rng(seed)
     if dtype.kind == "c":
         half = np.dtype(f"float{4 * dtype.itemsize}")
@@ -73,7 +73,7 @@ def _floats(generator: np.random.Generator, shape: tuple[int, ...], dtype: np.dt
 
 
 def _scales(generator: np.random.Generator, shape: tuple[int, ...]) -> Array | float:
-    """Sizes that differ by up to 16 along short axes, which usually hold unlike quantities, such as mass and energy."""
+    """Makes sizes that differ by up to 16 along short axes, which usually hold unlike quantities: mass and energy."""
     scales: Array | float = 1.0 if shape else 2.0**-10
     for axis, length in enumerate(shape):
         if 1 < length < 8:

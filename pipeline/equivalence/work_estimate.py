@@ -1,4 +1,4 @@
-"""Whether a module is small enough to run here: its arithmetic, and the memory there is."""
+"""Says whether a module is small enough to run here: its arithmetic, and the memory there is."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CORE_RATE = 25e9  # flop/s of one core in XLA:CPU's matmuls; 27e9 (f32) to 46e9 
 
 
 def flops(module: ir.Module, partitions: int) -> float:
-    """Floating-point operations of all dots and convolutions, on one replica's devices together.
+    """Counts the floating-point operations of all dots and convolutions, on one replica's devices together.
 
     A loop that does not say how often it turns counts as one turn.
     """

@@ -1,4 +1,4 @@
-"""One module, compiled for virtual CPU devices and run on random inputs. Only the checking child imports this.
+"""Compiles one module for virtual CPU devices and runs it on random inputs. Only the child of a check imports it.
 
 Every device's data is made from the module alone: the global array of each parameter is cut as the compiled
 executable's own parameter shardings say, and each replica gets arrays of its own.
@@ -36,7 +36,7 @@ UNWIDENED = UNFUSED | {xla_options.DISABLED_PASSES: "fusion,float-normalization-
 
 
 class CompiledProgram:
-    """A compiled module. options: XLA's, by name. Raises whatever XLA raises."""
+    """Holds a compiled module. options: XLA's, by name. Making one raises whatever XLA raises."""
 
     def __init__(self, module: ir.Module, entry: Entry, options: Mapping[str, int | bool | str]) -> None:
         self.entry = entry

@@ -1,1 +1,1 @@
-"""A pipeline of passes, from its text to its run over one module."""
+"""Takes a pipeline of passes from its text to its run over one module."""

@@ -1,11 +1,11 @@
-"""Expected diagnostics in comments, as mlir-opt's --verify-diagnostics takes them.
+"""Compares diagnostics with those that comments expect, as mlir-opt's --verify-diagnostics does.
 
     // expected-remark@+1 {{stream 3}}
     // expected-error-re@below {{found {{[0-9]+}} results}}
 
-The text in braces is part of the message; with ``-re`` the inner braces hold regular expressions. Every diagnostic
-must be expected and every expectation met. A diagnostic about another file, such as the JAX source that the module
-names, has no line here and is expected by ``@unknown``.
+The text in braces is part of the message; with ``-re`` the inner braces hold regular expressions. Every diagnostic must
+be expected and every expectation met. A diagnostic about another file, such as the JAX source that the module names,
+has no line here and is expected by ``@unknown``.
 """
 
 from __future__ import annotations
@@ -25,13 +25,15 @@ _NEARLY = re.compile(r"//.*expected-(error|note|remark|warning)")
 
 @dataclass(frozen=True)
 class Expectation:
-    """One designator. line: where the diagnostic must be, 0 for nowhere; written: the designator's own line."""
+    """One designator."""
 
     severity: str
     pattern: re.Pattern[str]
     text: str
     line: int
+    """Where the diagnostic must be, 0 for nowhere."""
     written: int
+    """The designator's own line."""
 
     def meets(self, remark: Remark) -> bool:
         """Says whether this is the diagnostic meant; the code of a remark counts as the beginning of its message."""
@@ -40,7 +42,7 @@ class Expectation:
 
 
 def parse(text: str) -> list[Expectation]:
-    """Gives the designators in `text`. Raises ValueError for a bad regular expression or a designator without text."""
+    """Reads the designators in `text`. Raises ValueError for a bad regular expression or a designator without text."""
     lines = text.split("\n")
     designators = {number for number, line in enumerate(lines, 1) if _EXPECTED.search(line)}
     found = []
@@ -69,7 +71,7 @@ def parse(text: str) -> list[Expectation]:
 
 
 def failures(expected: Iterable[Expectation], produced: Iterable[Remark], name: str) -> list[str]:
-    """Gives what does not agree, one sentence each, as ``name:line: error: ...``; empty when all do."""
+    """Lists what does not agree, one sentence each, as ``name:line: error: ...``; empty when all do."""
     open_ones = list(expected)
     wrong = []
     for remark in produced:
@@ -90,6 +92,6 @@ def _said(remark: Remark) -> str:
 
 
 def _with_regexes(text: str) -> re.Pattern[str]:
-    """Literal text in which ``{{...}}`` holds regular expressions."""
+    """Makes a pattern of literal text in which ``{{...}}`` holds regular expressions."""
     pieces = re.split(r"\{\{(.*?)\}\}", text)
     return re.compile("".join(f"(?:{piece})" if odd % 2 else re.escape(piece) for odd, piece in enumerate(pieces)))

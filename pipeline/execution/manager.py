@@ -20,7 +20,7 @@ from hloverlap.pipeline.execution.resolution import ANY, MlirPass, Nest
 
 @dataclass(frozen=True)
 class Instrumentation:
-    """What MLIR does around each pass: mlir-opt's flags of the same names. Reports go to stderr."""
+    """Says what MLIR does around each pass: mlir-opt's flags of the same names. Reports go to stderr."""
 
     verify_each: bool = True
     print_ir_before_all: bool = False
@@ -63,7 +63,7 @@ def run(
 
 
 def _failure(remarks: Iterable[Remark], name: str) -> PassFailedError:
-    """Gives the failure of a pass of MLIR's own."""
+    """Makes the error for a pass of MLIR's own that failed."""
     first = diagnostics.first_error(remarks)
     if first is None:
         return PassFailedError("a pass failed, and MLIR does not say which or why")
@@ -83,7 +83,7 @@ class _Runner:
         self.schedulable: dict[str, bool] = {}
 
     def run(self, nest: Nest, op: ir.Operation) -> None:
-        """Raises ir.MLIRError when a pass fails."""
+        """Runs the steps. Raises ir.MLIRError when a pass fails."""
         manager = PassManager(op.name, op.context)
         self.fill(manager, nest)
         wanted = self.instrumentation
@@ -127,7 +127,7 @@ class _Runner:
         manager.add(guarded, name=name, argument=name)
 
     def apply(self, step: Pass, op: ir.Operation) -> None:
-        """One Python pass on one operation."""
+        """Runs one Python pass on one operation."""
         before = len(self.context.remarks)
         try:
             step.run(op, self.context)
@@ -142,7 +142,7 @@ class _Runner:
             raise PassFailedError(f"{step.name} raised {type(error).__name__}: {said}", pass_name=step.name) from error
 
     def descend(self, nest: Nest, op: ir.Operation) -> None:
-        """The bindings cannot put a Python pass below an anchor, so each such operation gets a manager of its own."""
+        """Runs each operation below with a manager of its own: the bindings put no Python pass below an anchor."""
         below = [child for region in op.regions for block in region for child in block.operations]
         for child in below:
             if self.matches(nest.anchor, child.operation):

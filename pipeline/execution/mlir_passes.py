@@ -1,6 +1,6 @@
-"""MLIR's own passes that jaxlib carries and that make sense on a JAX module.
+"""Lists MLIR's own passes that jaxlib carries and that make sense on a JAX module.
 
-Only for suggestions and `--list-passes`: a name that is not here is still looked up in MLIR's registry.
+The list is for suggestions and `--list-passes`: a name that is not here is still looked up in MLIR's registry.
 """
 
 from __future__ import annotations

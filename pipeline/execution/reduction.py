@@ -35,7 +35,7 @@ class Reducer:
         self.runs = 0
 
     def reduce(self) -> str:
-        """Gives the smallest module found, as text."""
+        """Finds a smaller module, as text."""
         for _ in range(_MOST_ROUNDS):
             before = self.text
             self._try(_drop_unused, ())
@@ -86,7 +86,7 @@ class Reducer:
 
 
 def count_ops(module: ir.Module) -> int:
-    """Ops that could be taken out."""
+    """Counts the ops that could be taken out."""
     return len(_removable(module))
 
 
@@ -130,7 +130,7 @@ def _drop_unused(module: ir.Module, numbers: Sequence[int]) -> None:
 
 
 def _uncalled(module: ir.Module) -> list[ir.Operation]:
-    """Gives the functions that nobody calls, but main."""
+    """Lists the functions that nobody calls, but main."""
     symbols, main = Symbols(module.operation), _main(module)
     functions = [symbols.functions[name] for name in symbols.roots()]
     return [op for op in functions if main is None or op != main]
@@ -143,7 +143,7 @@ def _remove_functions(module: ir.Module, numbers: Sequence[int]) -> None:
 
 
 def _attributes(module: ir.Module) -> list[tuple[ir.Operation, str]]:
-    """Those of dialects, such as mhlo.frontend_attributes; an op's own have no dot."""
+    """Lists the attributes of dialects, such as mhlo.frontend_attributes; an op's own have no dot."""
     found = []
     for op in ops_in(module.operation, order=ir.WalkOrder.PRE_ORDER):
         found += [
@@ -160,7 +160,7 @@ def _remove_attributes(module: ir.Module, numbers: Sequence[int]) -> None:
 
 
 def _main(module: ir.Module) -> ir.Operation | None:
-    """Main, or the first public function; its signature is nobody else's business."""
+    """Gives main, or the first public function; its signature is nobody else's business."""
     public = (op.operation for op in module.body if op.operation.name == FUNCTION and _is_public(op.operation))
     return entry_function(module) or next(public, None)
 
@@ -181,7 +181,7 @@ def _remove_results(module: ir.Module, numbers: Sequence[int]) -> None:
 
 
 def _arguments(module: ir.Module) -> list[int]:
-    """Gives the arguments of main that nobody uses."""
+    """Lists the arguments of main that nobody uses."""
     main = _main(module)
     if main is None or not len(main.regions[0].blocks):
         return []

@@ -1,4 +1,4 @@
-"""A failed pass as a file that shows it again: mlir-opt's own form, a module with its pipeline among the resources."""
+"""Writes a failed pass as a file that shows it again: mlir-opt's form, a module with its pipeline as a resource."""
 
 from __future__ import annotations
 
@@ -16,16 +16,18 @@ _ENTRY = re.compile(r'(\w+):\s*("(?:[^"\\]|\\.)*"|\w+)')
 
 @dataclasses.dataclass(frozen=True)
 class Reproducer:
-    """What to run. topology: as --topology takes it, "" for none; target: a name, "" for the default."""
+    """Says what to run."""
 
     pipeline: str
     topology: str = ""
+    """As --topology takes it, "" for none."""
     target: str = ""
+    """A target as --target takes it, "" for the default."""
     verify_each: bool = True
 
     @classmethod
     def parse(cls, text: str) -> tuple[Reproducer, str]:
-        """Gives what the text says, and the module in it. Raises ValueError with a clause for the user."""
+        """Reads what the text says, and the module in it. Raises ValueError with a clause for the user."""
         match = _RESOURCE.search(text)
         if match is None:
             raise ValueError("no reproducer: a module that ends with an mlir_reproducer among its external resources")
@@ -36,7 +38,7 @@ class Reproducer:
         return cls(**known, verify_each=entries.get("verify_each") != "false"), text[: match.start()]
 
     def render(self, module: ir.Module, error: str, versions: str) -> str:
-        """Gives the file. error: what went wrong; versions: of what it went wrong with, one a line."""
+        """Writes the file. error: what went wrong; versions: of what it went wrong with, one a line."""
         about = f"hlo-opt reproducer: {error}"
         comments = [*about.splitlines(), *versions.splitlines(), "run: hlo-opt --run-reproducer"]
         entries = {"pipeline": _quoted(self.pipeline)}
@@ -62,7 +64,7 @@ def default_path(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    r"""Gives a string as MLIR writes it: what is not plain as ``\`` and two hexadecimal digits."""
+    r"""Writes a string as MLIR does: what is not plain as ``\`` and two hexadecimal digits."""
     codes = text.encode()
     plain = "".join(f"\\{code:02X}" if code < 32 or code > 126 or code in b'"\\' else chr(code) for code in codes)
     return f'"{plain}"'

@@ -1,4 +1,4 @@
-"""From pipeline text to passes: names looked up, options read, every mistake shown at its character."""
+"""Makes passes of pipeline text: names looked up, options read, every mistake shown at its character."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ Pipeline = str | Pass | Iterable[Pass] | Nest
 
 
 def resolve(pipeline: Pipeline, context: ir.Context) -> Nest:
-    """Gives the steps of `pipeline` (text, one pass, or passes in order) on a module. Raises PipelineError."""
+    """Finds the steps of `pipeline` (text, one pass, or passes in order) on a module. Raises PipelineError."""
     if isinstance(pipeline, Nest):
         return pipeline
     if isinstance(pipeline, Pass):
@@ -69,14 +69,14 @@ def resolve(pipeline: Pipeline, context: ir.Context) -> Nest:
 
 
 def spelled(pipeline: Pipeline) -> str:
-    """Gives the pipeline as text. What is an iterator is used up."""
+    """Writes the pipeline as text. What is an iterator is used up."""
     if isinstance(pipeline, (str, Pass, Nest)):
         return str(pipeline)
     return ",".join(map(str, pipeline))
 
 
 def exists(name: str, context: ir.Context) -> bool:
-    """Whether a pass or pipeline of this name can stand in a pipeline; a broken package's pass counts as existing."""
+    """Says whether a pass or pipeline of this name can stand in a pipeline, as a broken package's pass can."""
     return (
         name in registry.BUILTIN
         or name in registry.PIPELINES
@@ -106,7 +106,7 @@ class _Resolver:
         self.context = context
 
     def nest(self, node: text.AnchorNode) -> Nest:
-        """Gives the resolved form of an anchor and all below it."""
+        """Resolves an anchor and all below it."""
         known = node.name == ANY or self.context.is_registered_operation(node.name)
         if not known and not self.context.allow_unregistered_dialects:
             hint = did_you_mean(node.name, _ANCHORS)
@@ -133,14 +133,14 @@ class _Resolver:
             yield self.mlir(node)
 
     def find(self, name: str, position: int) -> type[Pass] | None:
-        """Gives the registered Python pass. A package's code may raise anything."""
+        """Finds the registered Python pass. A package's code may raise anything."""
         try:
             return registry.find(name)
         except Exception as error:
             raise self.error(f"pass '{name}' cannot be loaded: {type(error).__name__}: {error}", position) from error
 
     def python(self, found: type[Pass] | None, node: text.PassNode, anchor: str, position: int) -> Pass:
-        """Gives the pass with its options. position: where the user named it."""
+        """Makes the pass with its options. position: where the user named it."""
         assert found is not None
         if found.anchor not in (anchor, ANY):
             raise self.error(f"'{found.name}' runs on {found.anchor} but stands in {anchor}(...)", position)
@@ -164,11 +164,11 @@ class _Resolver:
         try:
             return found(**values)
         except Exception as error:  # __post_init__ checks ranges; it names the option in its sentence
-            blamed = next((given.value_position for given in node.options if given.name in str(error)), position)
-            raise self.error(f"'{found.name}': {error}", blamed) from error
+            culprit = next((given.value_position for given in node.options if given.name in str(error)), position)
+            raise self.error(f"'{found.name}': {error}", culprit) from error
 
     def mlir(self, node: text.PassNode) -> MlirPass:
-        """Gives a pass of MLIR's own, checked against its registry."""
+        """Makes a pass of MLIR's own, checked against its registry."""
         spelled = text.element(node.name, node.raw_options)
         refusal = _mlir_refusal(spelled, self.context)
         if refusal is None:
@@ -198,7 +198,7 @@ def _listed(options: Iterable[str]) -> str:
 
 
 def _mlir_refusal(spelled: str, context: ir.Context) -> str | None:
-    """Gives what MLIR has against one element of a pipeline, on one line; None if it takes it."""
+    """Says what MLIR has against one element of a pipeline, on one line; None if it takes it."""
     try:
         if "{" in spelled:
             _parse_quietly(spelled, context)
@@ -211,7 +211,7 @@ def _mlir_refusal(spelled: str, context: ir.Context) -> str | None:
 
 
 def _parse_quietly(spelled: str, context: ir.Context) -> None:
-    """PassManager.parse, raising what MLIR prints: it writes the reason for a bad value straight to stderr."""
+    """Parses a pipeline, and raises what MLIR prints: it writes the reason for a bad value straight to stderr."""
     import tempfile
 
     sys.stderr.flush()

@@ -1,1 +1,1 @@
-"""Modules on disk: the formats, and the way from bytes to a module and back."""
+"""Takes modules on disk from bytes to a module and back: the formats, and the way."""

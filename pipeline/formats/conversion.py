@@ -1,4 +1,4 @@
-"""Conversions of bytes by MLIR and XLA, in a child process: damaged input aborts both, or keeps them busy for ever."""
+"""Converts bytes by MLIR and XLA, in a child process: damaged input aborts both, or keeps them busy for ever."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TIME_LIMIT, SECONDS_PER_BYTE = 60.0, 1e-3
 
 
 class ConversionError(HloverlapError):
-    """It did not work; the text is one line."""
+    """Says that a conversion did not work; the text is one line."""
 
     kind: Answer | ends.Kind
     """What the library had against the input, or else how the process ended that asked it."""

@@ -36,20 +36,20 @@ _SECONDS, _SECONDS_PER_BYTE = 10, 1e-4  # of processor time; starting takes 0.4,
 
 
 class InexpressibleError(Exception):
-    """Well-formed, but not to be said in the other language."""
+    """Says that something is well-formed, but that the other language has no word for it."""
 
 
 class OptimizedError(Exception):
-    """HLO that XLA has optimized; the text is the line of an instruction that shows it."""
+    """Says that HLO was already optimized; the text is the line of an instruction that shows it."""
 
 
 def from_bytecode(data: bytes, context: ir.Context) -> bytes:
-    """MLIR bytecode, read, verified and written again."""
+    """Reads MLIR bytecode, verifies it and writes it again."""
     return _bytecode(_parse(data, context))
 
 
 def from_portable(data: bytes, context: ir.Context) -> bytes:
-    """Gives a StableHLO portable artifact."""
+    """Reads a StableHLO portable artifact."""
     from jaxlib.mlir.dialects import stablehlo
 
     found: list[Remark] = []
@@ -63,24 +63,24 @@ def from_portable(data: bytes, context: ir.Context) -> bytes:
 
 
 def from_hlo_text(data: bytes, context: ir.Context) -> bytes:
-    """HLO text, as XLA dumps it."""
+    """Reads HLO text, as XLA dumps it."""
     text = data.decode()
     return _from_hlo(hlo.to_proto(hlo.from_text(text)), text, context)
 
 
 def from_hlo_proto(data: bytes, context: ir.Context) -> bytes:
-    """Gives a serialized HloModuleProto."""
+    """Reads a serialized HloModuleProto."""
     module = hlo.from_proto(data)  # raises for what is no HLO at all
     return _from_hlo(data, module.to_string(), context)
 
 
 def to_hlo_text(data: bytes, context: ir.Context) -> bytes:
-    """From bytecode to HLO text, as ``lowered.as_text("hlo")`` gives it."""
+    """Writes bytecode as HLO text, as ``lowered.as_text("hlo")`` gives it."""
     return hlo.stablehlo_to_text(data, metadata=False).encode()
 
 
 def to_hlo_text_with_metadata(data: bytes, context: ir.Context) -> bytes:
-    """The same with each instruction's name and source line."""
+    """Writes bytecode as HLO text with each instruction's name and source line."""
     return hlo.stablehlo_to_text(data, metadata=True).encode()
 
 
@@ -98,7 +98,7 @@ CONVERSIONS: dict[str, Callable[[bytes, ir.Context], bytes]] = {
 
 
 def _from_hlo(proto: bytes, text: str, context: ir.Context) -> bytes:
-    """StableHLO, CHLO and what is left of MHLO; only the functions that run.
+    """Makes StableHLO, CHLO and what is left of MHLO; only of the functions that run.
 
     XLA's importer makes a function of each computation, also of the bodies of loops and reductions, which it makes
     regions of the ops as well (``import_all_computation`` in xla/hlo/translate/stablehlo.cc).
@@ -131,7 +131,7 @@ def _parse(data: bytes, context: ir.Context) -> ir.Module:
 
 
 def _bytecode(module: ir.Module) -> bytes:
-    """Gives the module for the process that asked, if it can look at it: see naming."""
+    """Writes the module for the process that asked, if it can look at it: see naming."""
     if name := naming.undecodable(module):
         raise ValueError(f"the name {name} is no UTF-8")
     return bytecode(module)

@@ -1,4 +1,4 @@
-"""What can go wrong between bytes and a module, and the words that all formats say it with."""
+"""Names what can go wrong between bytes and a module, and the words that all formats say it with."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ DAMAGED = f"it is damaged or cut off, or another version wrote it (this is {JAXL
 
 
 class ReadError(HloverlapError):
-    """There is no module to be had; the text is one line: the file, what it looks like, what to do."""
+    """Says that there is no module to be had; the text is one line: the file, what it looks like, what to do."""
 
 
 class WriteError(HloverlapError):
-    """Nothing was written; the text is one line."""
+    """Says that nothing was written; the text is one line."""
 
 
 def damaged(place: str, what: str, problem: str) -> ReadError:

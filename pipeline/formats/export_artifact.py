@@ -1,4 +1,4 @@
-"""The module inside a jax.export artifact, found and replaced without touching any other byte of its meaning.
+"""Finds the module inside a jax.export artifact, and replaces it without touching any other byte of its meaning.
 
 An artifact is a FlatBuffer whose root table has the VHLO bytecode of the module as a vector of bytes. Everything else
 (trees, avals, shardings, effects, platforms, the calling convention, the artifacts of the vjp) stays as jax wrote it,
@@ -21,17 +21,21 @@ _LARGEST_BUFFER = 2**31 - 1  # offsets of a FlatBuffer have 32 bits, and its rea
 
 
 class MalformedError(HloverlapError):
-    """Cut off or damaged."""
+    """Says that an artifact is cut off or damaged."""
 
 
 @dataclasses.dataclass(frozen=True)
 class _Span:
-    """field: where the offset to the vector is; vector: where its length is; start, end: the module's bytes."""
+    """Says where the module lies in the artifact, as offsets."""
 
     field: int
+    """Where the offset to the vector is."""
     vector: int
+    """Where the vector's length is."""
     start: int
+    """Where the module's bytes begin."""
     end: int
+    """Where the module's bytes end."""
 
 
 def is_artifact(data: bytes) -> bool:
@@ -50,7 +54,7 @@ def module_of(data: bytes) -> bytes:
 
 
 def with_module(data: bytes, module: bytes) -> bytes:
-    """Gives the artifact with `module` in place of its own.
+    """Makes the artifact with `module` in place of its own.
 
     What does not fit where the old one was goes to the end, and zeros remain in the old place: every offset in a
     FlatBuffer is relative, so that nothing else may move. A second replacement takes the end again and adds nothing.

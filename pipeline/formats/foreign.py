@@ -1,4 +1,4 @@
-"""Files that hold no module: what they look like, and what to do about it."""
+"""Explains files that hold no module: what they look like, and what to do about it."""
 
 from __future__ import annotations
 

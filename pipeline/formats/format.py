@@ -1,4 +1,4 @@
-"""What every format of a module can do: be recognised, read, written, and explained where it cannot be read."""
+"""Says what every format of a module can do: be recognised, read, written, and explained where it cannot be read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hloverlap.pipeline.formats.errors import ReadError
 
 @dataclasses.dataclass(frozen=True)
 class Style:
-    """How a module is spelled; formats that have no choice pay no heed."""
+    """Says how a module is spelled; formats that have no choice pay no heed."""
 
     debuginfo: bool = False
     """Whether text carries locations; the other formats always do."""
@@ -25,7 +25,7 @@ class Style:
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """A module as it came in."""
+    """Holds a module as it came in."""
 
     module: ir.Module
     """StableHLO, in the context given, free to be changed."""
@@ -43,7 +43,7 @@ class Source:
 
 
 class Format(abc.ABC):
-    """One format. Objects have no state: there is one of each, in `table`."""
+    """One way to write a module. Objects have no state: there is one of each, in `table`."""
 
     name: ClassVar[str]
     """What messages call it, e.g. ``MLIR text``."""

@@ -1,4 +1,4 @@
-"""Serialized HLO, bare or as XLA wraps it in what it dumps."""
+"""Reads serialized HLO, bare or as XLA wraps it in what it dumps."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from hloverlap.pipeline.formats.format import Format, Source, Style
 
 
 class HloProto(Format):
-    """What ``--xla_dump_hlo_as_proto`` gives. It is only read."""
+    """The format of what ``--xla_dump_hlo_as_proto`` gives. It is only read."""
 
     name = "an HLO proto"
     keeps_stablehlo = False
 
     def sniff(self, data: bytes) -> bool:
+        """Says whether a protobuf message begins as an HloModuleProto does, bare or wrapped."""
         return protobuf.is_hlo(data)
 
     def read(self, data: bytes, name: str, context: ir.Context) -> ir.Module:
+        """Unwraps the HloModuleProto, and has a child process convert it to StableHLO."""
         try:
             proto = protobuf.hlo_module(data)
             counts = protobuf.device_counts(proto)
@@ -32,9 +34,11 @@ class HloProto(Format):
         return module
 
     def write(self, module: ir.Module, source: Source, style: Style) -> bytes:
+        """Refuses: a proto is only read."""
         raise WriteError(f"{source.name}: an HLO proto is only read; use --emit=hlo for HLO text")
 
     def explain(self, error: Exception, data: bytes, name: str) -> ReadError:
+        """Explains why XLA refuses HLO, or why StableHLO cannot express it."""
         if isinstance(error, protobuf.MalformedError):
             return errors.broken(name, self.name, error)
         return hlo_text.explain(error, data, name, self.name)

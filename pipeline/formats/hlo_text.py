@@ -1,4 +1,4 @@
-"""HLO text, as XLA dumps it, and what it shares with HLO protos."""
+"""Reads and writes HLO text, as XLA dumps it, and holds what it shares with HLO protos."""
 
 from __future__ import annotations
 
@@ -19,15 +19,17 @@ _COUNTS = {"replica_count": REPLICAS, "num_partitions": PARTITIONS}
 
 
 class HloText(Format):
-    """What ``--xla_dump_hlo_as_text`` and ``lowered.as_text("hlo")`` give."""
+    """The format of what ``--xla_dump_hlo_as_text`` and ``lowered.as_text("hlo")`` give."""
 
     name = "HLO text"
     keeps_stablehlo = False
 
     def sniff(self, data: bytes) -> bool:
+        """Says whether the first word is ``HloModule``."""
         return _START.match(data, first_word(data)) is not None
 
     def read(self, data: bytes, name: str, context: ir.Context) -> ir.Module:
+        """Has a child process convert the text to StableHLO, and notes the number of devices that the header names."""
         try:
             data.decode("utf-8")
             module = conversion.to_module("from_hlo_text", data, context)
@@ -56,6 +58,7 @@ class HloText(Format):
         return b"\n".join((header, rest))
 
     def explain(self, error: Exception, data: bytes, name: str) -> ReadError:
+        """Explains why XLA refuses HLO, or why StableHLO cannot express it."""
         if isinstance(error, UnicodeDecodeError):
             return errors.not_utf8(data, name, self.name, error)
         return explain(error, data, name, self.name)

@@ -1,4 +1,4 @@
-"""Artifacts of jax.export: a portable artifact among much that only jax understands, which stays as it is."""
+"""Reads and writes artifacts of jax.export: what only jax understands in them stays as it is."""
 
 from __future__ import annotations
 
@@ -10,20 +10,23 @@ from hloverlap.pipeline.formats.format import Format, Source, Style, signature_o
 
 
 class JaxExport(Format):
-    """What ``jax.export.export(f)(...).serialize()`` gives."""
+    """The format of what ``jax.export.export(f)(...).serialize()`` gives."""
 
     name = "a jax.export artifact"
 
     def sniff(self, data: bytes) -> bool:
+        """Says whether the root table is that of an artifact."""
         return export_artifact.is_artifact(data)
 
     def read(self, data: bytes, name: str, context: ir.Context) -> ir.Module:
+        """Takes the portable artifact out, and has a child process convert it."""
         try:
             return conversion.to_module("from_portable", export_artifact.module_of(data), context)
         except (export_artifact.MalformedError, conversion.ConversionError) as error:
             raise self.explain(error, data, name) from None
 
     def write(self, module: ir.Module, source: Source, style: Style) -> bytes:
+        """Puts the module in the place of the artifact's own; its arguments and results must be those of `source`."""
         if source.format is not self:
             raise WriteError(
                 f"{source.name}: only a jax.export artifact can be written as one, and {source.format.name} came in: "
@@ -41,6 +44,7 @@ class JaxExport(Format):
             raise WriteError(f"{source.name}: cannot be written as a jax.export artifact: {error}") from None
 
     def explain(self, error: Exception, data: bytes, name: str) -> ReadError:
+        """Explains that the artifact is damaged, or why StableHLO refuses the module in it."""
         if isinstance(error, export_artifact.MalformedError):
             return errors.broken(name, self.name, error)
         return portable.explain(error, export_artifact.module_of(data), name, self.name)

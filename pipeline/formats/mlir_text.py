@@ -1,4 +1,4 @@
-"""MLIR text: the only format that is parsed in this process, where MLIR says line and column."""
+"""Reads and writes MLIR text: the only format that is parsed in this process, where MLIR says line and column."""
 
 from __future__ import annotations
 
@@ -42,15 +42,17 @@ def print_text(module: ir.Module, style: Style) -> bytes:
 
 
 class MlirText(Format):
-    """What ``print(module)`` and mlir-opt write."""
+    """The format of what ``print(module)`` and mlir-opt write."""
 
     name = "MLIR text"
     needs_whole_constants = False
 
     def sniff(self, data: bytes) -> bool:
+        """Says whether the first word is one that MLIR text begins with."""
         return bool(data.strip()) and _START.match(data, first_word(data)) is not None
 
     def read(self, data: bytes, name: str, context: ir.Context) -> ir.Module:
+        """Parses and verifies the text in this process."""
         try:
             text = data.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -72,9 +74,11 @@ class MlirText(Format):
         return module
 
     def write(self, module: ir.Module, source: Source, style: Style) -> bytes:
+        """Writes the module as `print_text` does."""
         return print_text(module, style)
 
     def explain(self, error: Exception, data: bytes, name: str) -> ReadError:
+        """Turns MLIR's first error into one line, with its place."""
         if isinstance(error, UnicodeDecodeError):
             return errors.not_utf8(data, name, self.name, error)
         assert isinstance(error, ir.MLIRError)

@@ -1,4 +1,4 @@
-"""Names that are no UTF-8: MLIR allows them, but its Python bindings abort the process that looks at one.
+"""Finds names that are no UTF-8: MLIR allows them, but its Python bindings abort the process that looks at one.
 
 Values of string attributes may hold any bytes, and often do.
 """
@@ -21,7 +21,7 @@ def may_be_undecodable(text: bytes) -> bool:
 
 
 def undecodable(module: ir.Module) -> str:
-    """Gives the first name of an attribute, symbol, file or place that is no UTF-8, as MLIR prints it; "" for none."""
+    """Finds the first name of an attribute, symbol, file or place that is no UTF-8, as MLIR prints it; "" for none."""
     printed = io.BytesIO()
     module.operation.print(
         file=printed, binary=True, enable_debug_info=True, print_generic_op_form=True, large_elements_limit=4

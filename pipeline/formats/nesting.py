@@ -1,4 +1,4 @@
-"""How deeply MLIR text is nested: MLIR's parser recurses, and ends the process when the stack does."""
+"""Finds MLIR text that is nested too deeply: MLIR's parser recurses, and ends the process when the stack does."""
 
 from __future__ import annotations
 

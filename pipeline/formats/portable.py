@@ -1,4 +1,4 @@
-"""StableHLO's portable artifacts: bytecode of a versioned dialect, which other versions can read."""
+"""Reads and writes StableHLO's portable artifacts: bytecode of a versioned dialect, for other versions to read."""
 
 from __future__ import annotations
 
@@ -19,23 +19,27 @@ _PRODUCER = re.compile(rb"ML\xefR.StableHLO_v(\d+\.\d+\.\d+)\0", re.DOTALL)
 
 
 class PortableArtifact(Format):
-    """What ``stablehlo.serialize_portable_artifact`` gives."""
+    """The format of what ``stablehlo.serialize_portable_artifact`` gives."""
 
     name = "a StableHLO portable artifact"
 
     def sniff(self, data: bytes) -> bool:
+        """Says whether the bytecode names a version of StableHLO."""
         return version(data) is not None
 
     def read(self, data: bytes, name: str, context: ir.Context) -> ir.Module:
+        """Has a child process convert the artifact to StableHLO of this version."""
         try:
             return conversion.to_module("from_portable", data, context)
         except conversion.ConversionError as error:
             raise self.explain(error, data, name) from None
 
     def write(self, module: ir.Module, source: Source, style: Style) -> bytes:
+        """Writes an artifact for the version that `source` was for, where it was one."""
         return serialize(module, version(source.original), source.name)
 
     def explain(self, error: Exception, data: bytes, name: str) -> ReadError:
+        """Explains why StableHLO refuses the artifact."""
         return explain(error, data, name, self.name)
 
 

@@ -1,4 +1,4 @@
-"""What a Python caller may hand over as a program, told apart in one place."""
+"""Tells apart, in one place, what a Python caller may hand over as a program."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hloverlap.pipeline.formats import reading
 
 @runtime_checkable
 class Lowered(Protocol):
-    """What ``jax.jit(f).lower(...)`` gives; known by its method, so that nothing here imports jax."""
+    """Describes what ``jax.jit(f).lower(...)`` gives; known by its method, so that nothing here imports jax."""
 
     def compiler_ir(self, dialect: str | None = None) -> Any:
         """Gives the module that jax has made."""
@@ -22,7 +22,7 @@ class Lowered(Protocol):
 
 @runtime_checkable
 class Exported(Protocol):
-    """What ``jax.export.export(f)(...)`` gives."""
+    """Describes what ``jax.export.export(f)(...)`` gives."""
 
     mlir_module_serialized: bytes
     """The module as a portable artifact."""
@@ -33,10 +33,10 @@ Program: TypeAlias = ir.Module | Lowered | Exported | bytes | bytearray | memory
 
 
 def module_of(program: Program) -> tuple[ir.Module, str]:
-    """Gives a module that is the caller's to change, and what messages call it; `program` is not changed.
+    """Reads a module that is the caller's to change, and says what messages call it; `program` is not changed.
 
-    A module is copied in its own context; all else is in a context of its own.
-    Raises ReadError (no module to be had), TypeError (no program).
+    A module is copied in its own context; all else is in a context of its own. Raises ReadError (no module to be had),
+    TypeError (no program).
     """
     if isinstance(program, ir.Module):
         return copy_of(program), "<module>"

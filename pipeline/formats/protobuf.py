@@ -1,4 +1,4 @@
-"""As much of the protobuf wire format as it takes to find the HloModuleProto in what XLA dumps.
+"""Reads as much of the protobuf wire format as it takes to find the HloModuleProto in what XLA dumps.
 
 XLA wraps it: HloProto.hlo_module, HloSnapshot.hlo.hlo_module, HloUnoptimizedSnapshot.hlo_module and
 HloModuleProtoWithConfig.hlo_module are all field 1, so field 1 is followed down until it holds a name instead.
@@ -19,7 +19,7 @@ _REPLICA_COUNT, _COMPUTATION_COUNT = 1, 2
 
 
 class MalformedError(HloverlapError):
-    """Not protobuf, or cut off; the text says which."""
+    """Says that bytes are no protobuf, or cut off; the text says which."""
 
 
 def fields(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
@@ -63,7 +63,7 @@ def is_hlo(data: bytes) -> bool:
 
 
 def hlo_module(data: bytes) -> memoryview:
-    """Gives the HloModuleProto in `data`, bare or wrapped. Raises MalformedError."""
+    """Finds the HloModuleProto in `data`, bare or wrapped. Raises MalformedError."""
     view = memoryview(data)
     for _ in range(_DEEPEST_WRAPPING):
         found = dict(reversed(list(fields(view))))  # the first of each
@@ -79,7 +79,7 @@ def hlo_module(data: bytes) -> memoryview:
 
 
 def device_counts(module: memoryview) -> tuple[int, int] | None:
-    """(replicas, partitions) of an HloModuleProto with a device assignment, else None. Raises MalformedError."""
+    """Reads (replicas, partitions) of an HloModuleProto with a device assignment, else None. Raises MalformedError."""
     for number, value in fields(module):
         if number == _DEVICE_ASSIGNMENT and isinstance(value, memoryview):
             counts = {key: count for key, count in fields(value) if isinstance(count, int)}
@@ -109,7 +109,7 @@ def _is_name(value: memoryview) -> bool:
 
 
 def _varint(message: memoryview, position: int) -> tuple[int, int]:
-    """Gives the number at `position`, and where it ends."""
+    """Reads the number at `position`, and says where it ends."""
     value = 0
     for shift in range(0, 70, 7):
         if position >= len(message):

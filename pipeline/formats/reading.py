@@ -1,4 +1,4 @@
-"""From bytes in any format to a module, or to one line that says why not."""
+"""Makes of bytes in any format a module, or one line that says why not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several modules in one text, as mlir-opt's --split-input-file takes them."""
+"""Splits one text into several modules, as mlir-opt's --split-input-file does."""
 
 from __future__ import annotations
 

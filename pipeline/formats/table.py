@@ -1,4 +1,4 @@
-"""The formats in which a module lies on disk, told apart by content, never by the name of the file."""
+"""Lists the formats in which a module lies on disk, told apart by content, never by the name of the file."""
 
 from __future__ import annotations
 

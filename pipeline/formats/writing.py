@@ -1,4 +1,4 @@
-"""From a module to bytes in any format, and from bytes to a file, whole or not at all."""
+"""Writes a module as bytes in any format, and bytes to a file, whole or not at all."""
 
 from __future__ import annotations
 
@@ -64,7 +64,10 @@ def write_whole(data: bytes, path: str) -> None:
 
 
 def _status(path: str) -> os.stat_result | None:
-    """What is at `path`; None for nothing. /dev/stdout may be a pipe, which has no name that a link could lead to."""
+    """Looks what is at `path`; None for nothing.
+
+    /dev/stdout may be a pipe, which has no name that a link could lead to.
+    """
     try:
         return os.stat(path)
     except FileNotFoundError:

@@ -1,1 +1,1 @@
-"""The pipeline inside `jax.jit`'s own compile. The public names are in `hloverlap`."""
+"""Runs the pipeline inside `jax.jit`'s own compile. The public names are in `hloverlap`."""

@@ -1,4 +1,4 @@
-"""One compile through a pipeline: the passes, XLA, and the record that says what happened."""
+"""Compiles once through a pipeline: the passes, XLA, and the record that says what happened."""
 
 from __future__ import annotations
 
@@ -21,15 +21,18 @@ from hloverlap.pipeline.jax_jit.rewriting import Rewrite
 
 
 class PipelineWarning(UserWarning):
-    """A function runs as it was written, since it could not be rewritten."""
+    """Says that a function runs as it was written, since it could not be rewritten."""
 
 
 class Compilation:
-    """See `run`.
+    """One compile of jit's; see `run`.
 
-    token: that of `config`. options: jaxlib's CompileOptions, with all that the user asked for.
-    devices: in the order of the partitions. build: compiles a module with options. callback: what XLA asks about the
-    partitioner's permutes. keep: is given the record.
+    token: that of `config`.
+    options: jaxlib's CompileOptions, with all that the user asked for.
+    devices: in the order of the partitions.
+    build: compiles a module with options.
+    callback: what XLA asks about the partitioner's permutes.
+    keep: is given the record.
     """
 
     def __init__(
@@ -119,7 +122,7 @@ class Compilation:
         return executable
 
     def _failed(self, what: str, error: Exception) -> Any:
-        """Gives the executable of the original. Raises `error` where the configuration is strict."""
+        """Compiles the original. Raises `error` where the configuration is strict."""
         text = " ".join(f"{error}".split()) or type(error).__name__
         message = f"{what}: {text}"
         self._note(statistics={}, options={}, options_kept=(), fingerprint="", partitioner=None)

@@ -1,4 +1,4 @@
-"""The place in jit's own compile where the pipeline runs. Nothing of this is called once a function is compiled."""
+"""Puts the pipeline into jit's own compile. Nothing of it is called once a function is compiled."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from typing import Any
 
 
 class State:
-    """What came of `install_with_jax`, and of the program."""
+    """Says what came of `install_with_jax`, and of the program."""
 
     imported = False
     """Whether the program has imported jax."""

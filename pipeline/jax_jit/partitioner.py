@@ -1,11 +1,11 @@
-"""Streams for the permutes that only the partitioner knows, such as those of ``jnp.roll`` on a sharded axis.
+"""Puts the permutes on streams that only the partitioner knows, such as those of ``jnp.roll`` on a sharded axis.
 
 XLA calls a `PartitionerCallback` after partitioning, when these permutes are plain instructions of the HLO module.
 There the module is read as StableHLO, its permutes are placed by the pass that places all others, and the answer is
 copied to the instructions.
 
-The module itself carries the mark that asks for this, so it holds for the right functions and threads; and it
-makes the keys of the persistent cache differ, of which such transformations are no part.
+The module itself carries the mark that asks for this, so it holds for the right functions and threads; and it makes the
+keys of the persistent cache differ, of which such transformations are no part.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def options(config: JitConfig, asked: Mapping[str, CompileOption]) -> dict[str, 
 
 
 class PartitionerCallback:
-    """What XLA calls for each module after partitioning, once `listen` has told it to, and what came of it."""
+    """Answers XLA for each module after partitioning, once `listen` has told it to call, and keeps what came of it."""
 
     def __init__(self, configs: Configs) -> None:
         self._configs = configs

@@ -1,4 +1,4 @@
-"""What became of each function that was compiled while the pipeline was on."""
+"""Says what became of each function that was compiled while the pipeline was on."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_RECORDS = 4096
 
 @dataclasses.dataclass(frozen=True)
 class PartitionerPermutes:
-    """What became of the permutes that only the partitioner knows."""
+    """Says what became of the permutes that only the partitioner knows."""
 
     message: str
     """One sentence."""
@@ -30,13 +30,13 @@ class PartitionerPermutes:
 
     @property
     def annotated(self) -> int:
-        """Permutes put on a stream."""
+        """Counts the permutes that were put on a stream."""
         return self.statistics.get("num-annotated", 0)
 
 
 @dataclasses.dataclass(frozen=True)
 class CompileRecord:
-    """What became of one function when jit compiled it."""
+    """Says what became of one function when jit compiled it."""
 
     function: str
     """The name that jit compiles it under."""

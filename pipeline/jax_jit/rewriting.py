@@ -29,7 +29,7 @@ COVERED = ("cpu", *xla_options.GPU_PLATFORMS)
 
 @dataclasses.dataclass(frozen=True)
 class Rewrite:
-    """What jit is to compile instead of a module."""
+    """Says what jit is to compile instead of a module."""
 
     module: ir.Module | None
     """In the context of the original; None where the original will do."""
@@ -87,7 +87,7 @@ def function_name(module_name: str) -> str:
 
 
 class _Spare(threading.local):
-    """The MLIR context for the next module of this thread, and how many bytes of modules it has seen."""
+    """Holds the MLIR context for the next module of this thread, and counts the bytes of modules it has seen."""
 
     context: ir.Context | None = None
     bytes = 0

@@ -1,4 +1,4 @@
-"""What this process holds while the pipeline is inside `jax.jit`: one object, so that it can be looked at.
+"""Holds what this process has while the pipeline is inside `jax.jit`: one object, so that it can be looked at.
 
 jax has one compile function and one set of caches in a process, so there is one `SESSION`. Importing this module
 changes nothing of jax: the hook is put in place by who needs it first, and jit's user context is made then.
@@ -25,7 +25,7 @@ logger = logging.getLogger("hloverlap.pipeline")
 
 
 class Session:
-    """The hook in jit's compile, the configurations that are in use, and the records of what was compiled.
+    """Holds the hook in jit's compile, the configurations that are in use, and the records of what was compiled.
 
     It stays bounded however long the process runs: `most_records` records are kept, in all and in each open log, the
     partitioner's callback keeps its newest answers, and a configuration is forgotten with the last token of it.

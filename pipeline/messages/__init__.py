@@ -1,1 +1,1 @@
-"""What passes and audits say, as text, JSON and SARIF."""
+"""Writes what passes and audits say, as text, JSON and SARIF."""

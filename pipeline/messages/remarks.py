@@ -1,4 +1,4 @@
-"""Remarks and statistics as text and as JSON."""
+"""Writes remarks and statistics as text and as JSON."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _RULE = f"==={'-' * 73}==="
 
 
 def as_text(remark: Remark, name: str) -> str:
-    """``file:line: remark: CODE: message``; `name` is what the input is called."""
+    """Writes ``file:line: remark: CODE: message``; `name` is what the input is called."""
     code = f"{remark.code}: " if remark.code else ""  # MLIR's own have none
     return f"{remark.place(name)}: {remark.severity}: {code}{remark.headline}"
 
 
 def as_json(remark: Remark, name: str) -> str:
-    """One JSON object on one line: code, severity, message, op, file, line (0 when unknown)."""
+    """Writes one JSON object on one line: code, severity, message, op, file, line (0 when unknown)."""
     import json
 
     return json.dumps(
@@ -34,7 +34,7 @@ def as_json(remark: Remark, name: str) -> str:
 
 
 def statistics_report(passes: Iterable[Pass], statistics: Mapping[str, Mapping[str, int]]) -> str:
-    """The counts of each pass that ran, in the shape of MLIR's report; a pass that ran twice is shown once, summed.
+    """Writes the counts of each pass that ran, in the shape of MLIR's report; a pass that ran twice has one sum.
 
     MLIR's own passes are not in it: jaxlib is built without their counters.
     """
@@ -49,7 +49,7 @@ def statistics_report(passes: Iterable[Pass], statistics: Mapping[str, Mapping[s
 
 
 def xla_flags(compile_options: Mapping[str, CompileOption]) -> str:
-    """Gives the options as the value of XLA_FLAGS; "" for none."""
+    """Writes the options as the value of XLA_FLAGS; "" for none."""
     return " ".join(
         f"--{name}={str(value).lower() if isinstance(value, bool) else value}"
         for name, value in compile_options.items()

@@ -1,4 +1,4 @@
-"""Remarks as SARIF 2.1.0, which code hosts show beside the lines they are about."""
+"""Writes remarks as SARIF 2.1.0, which code hosts show beside the lines they are about."""
 
 from __future__ import annotations
 
@@ -53,6 +53,6 @@ def _result(remark: Remark, name: str) -> dict[str, Any]:
 
 
 def _uri(file: str) -> str:
-    """Gives a path as SARIF wants it: relative to the repository where it is relative, else a file URI."""
+    """Writes a path as SARIF wants it: relative to the repository where it is relative, else a file URI."""
     path = pathlib.PurePath(file)
     return path.as_uri() if path.is_absolute() else quote(path.as_posix())

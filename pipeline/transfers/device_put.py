@@ -121,7 +121,7 @@ def _spec(leaf: Any, target: Sharding, donated: bool) -> TransferSpec:
 
 
 class _NoRouteError(Exception):
-    """There is no route for an array."""
+    """Says that there is no route for an array."""
 
     def __init__(self, number: int, why: str) -> None:
         super().__init__(why)

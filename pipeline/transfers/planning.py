@@ -16,7 +16,7 @@ Pair = tuple[int, int]
 
 @dataclasses.dataclass(frozen=True)
 class ArrayBoxes:
-    """The boxes of one array that devices hold, and those that they shall hold; on each side all have one shape."""
+    """Says which boxes of one array devices hold, and which they shall hold; on each side all have one shape."""
 
     dtype: str
     """The dtype's name."""

@@ -14,7 +14,10 @@ from hloverlap.pipeline.transfers.planning import Box, Shape
 
 
 class TransferSpec(NamedTuple):  # hashed and compared in every call, which a tuple does fastest
-    """What an array is, where it is and where it shall be. Equal specs on all processes give equal modules on all."""
+    """Says what an array is, where it is and where it shall be.
+
+    Equal specs on all processes give equal modules on all.
+    """
 
     shape: Shape
     dtype: np.dtype
@@ -24,13 +27,13 @@ class TransferSpec(NamedTuple):  # hashed and compared in every call, which a tu
 
     @property
     def sides(self) -> tuple[Sharding, Sharding]:
-        """Source and target of an array that is on devices."""
+        """Gives source and target of an array that is on devices."""
         assert self.source is not None, "an array of the host takes no transfer"
         return self.source, self.target
 
 
 class Route(enum.Enum):
-    """How an array gets to its target."""
+    """Says how an array gets to its target."""
 
     FROM_HOST = enum.auto()
     """It is no array that all processes see, but a value that each of them has."""

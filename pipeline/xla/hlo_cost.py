@@ -1,4 +1,4 @@
-"""A small cost estimate of optimized HLO: what runs beside a collective, in floating point operations and bytes."""
+"""Estimates the cost of optimized HLO: what runs beside a collective, in floating point operations and bytes."""
 
 from __future__ import annotations
 
@@ -28,10 +28,12 @@ _CONTRACTING = re.compile(r'lhs_contracting_dim(?:s=\{|ensions":\[)([^}\]]*)')
 
 @dataclasses.dataclass(frozen=True)
 class Cost:
-    """flops: floating point (or integer) operations, a multiply-add is two. bytes: read and written in memory."""
+    """Sums up arithmetic and memory traffic."""
 
     flops: int = 0
+    """Floating point (or integer) operations; a multiply-add is two."""
     bytes: int = 0
+    """Bytes that are read and written in memory."""
 
     def __add__(self, other: Cost) -> Cost:
         return Cost(self.flops + other.flops, self.bytes + other.bytes)
@@ -46,14 +48,14 @@ def is_collective(opcode: str) -> bool:
 
 
 class CostModel:
-    """Costs of one module's instructions. Collectives cost nothing here: they are what is to be hidden."""
+    """Knows the costs of one module's instructions. Collectives cost nothing here: they are what is to be hidden."""
 
     def __init__(self, module: Module) -> None:
         self._module = module
         self._computations: dict[str, Cost] = {}
 
     def instruction(self, instruction: Instruction, home: Computation) -> Cost:
-        """Cost of running `instruction` of `home` once; a loop costs its known trip count, a conditional its worst."""
+        """Estimates a run of `instruction` of `home`; a loop costs its known trip count, a conditional its worst."""
         opcode = instruction.opcode
         if opcode in _FREE or is_collective(opcode):
             return Cost()
@@ -118,7 +120,7 @@ def _operand_bytes(instruction: Instruction, home: Computation) -> int:
 
 
 def _fusion_bytes(fusion: Instruction, home: Computation, called: list[Computation]) -> int:
-    """Operands and result, where an operand that is only sliced counts as its slices, an update in place likewise."""
+    """Counts the bytes of operands and result. Only the slices of what is sliced or updated in place count."""
     if not called:
         return _operand_bytes(fusion, home) + fusion.bytes
     fused = called[0]

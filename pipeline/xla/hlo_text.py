@@ -20,22 +20,22 @@ _BITS = {"pred": 8, "token": 0, "opaque": 0}
 
 @dataclasses.dataclass(frozen=True)
 class Instruction:
-    """One line of a computation. `shape` and `attributes` are XLA's text.
-
-    elements: for each operand the element of its tuple that is meant (``%x#1`` of newer versions), else None.
-    """
+    """One line of a computation."""
 
     name: str
     opcode: str
     shape: str
+    """XLA's text of the shape."""
     operands: tuple[str, ...]
     elements: tuple[int | None, ...]
+    """For each operand the element of its tuple that is meant (``%x#1`` of newer versions), else None."""
     attributes: str
+    """XLA's text of what follows the operands."""
     is_root: bool
 
     @functools.cached_property
     def bytes(self) -> int:
-        """Gives the size of the result; of a tuple, the sum of its leaves."""
+        """Counts the bytes of the result; of a tuple, the sum of its leaves."""
         return shape_bytes(self.shape)
 
     @property
@@ -46,7 +46,7 @@ class Instruction:
         return tuple(_CALLED.findall(self.attributes)) + listed
 
     def attribute(self, name: str) -> str:
-        """The text after ``name=``: up to the matching brace when it starts with one, else up to a comma or space."""
+        """Gives the text after ``name=``: up to the matching brace if it starts with one, else to a comma or space."""
         match = re.search(rf"(?:^|[\s,]){name}=", self.attributes)
         if match is None:
             return ""
@@ -78,7 +78,7 @@ class Computation:
         return next(instruction for instruction in self.instructions.values() if instruction.is_root)
 
     def operand_shape(self, instruction: Instruction, index: int) -> str:
-        """Shape of an operand, "" when it is not an instruction of this computation."""
+        """Gives the shape of an operand, "" when it is not an instruction of this computation."""
         source = self.instructions.get(instruction.operands[index]) if index < len(instruction.operands) else None
         if source is None:
             return ""
@@ -88,13 +88,15 @@ class Computation:
 
 @dataclasses.dataclass(frozen=True)
 class Module:
-    """All computations by name, callees before callers; `entry` is the name of the one that XLA starts with."""
+    """All computations of a module."""
 
     computations: dict[str, Computation]
+    """The computations by name, callees before callers."""
     entry: str
+    """The name of the one that XLA starts with."""
 
     def find(self, instruction: str) -> tuple[Computation, Instruction] | None:
-        """Gives the instruction of this name; names are unique in a module."""
+        """Finds the instruction of this name, and its computation; names are unique in a module."""
         computation = self._home.get(instruction)
         return (computation, computation.instructions[instruction]) if computation else None
 
@@ -166,7 +168,7 @@ def elements(dimensions: str) -> int:
 
 
 def bits(dtype: str) -> int:
-    """Bits of an element of a type such as ``bf16``, ``f8e4m3fn``, ``c64`` or ``u4``."""
+    """Counts the bits of an element of a type such as ``bf16``, ``f8e4m3fn``, ``c64`` or ``u4``."""
     if dtype in _BITS:
         return _BITS[dtype]
     match = re.search(r"\d+", dtype)
@@ -195,7 +197,10 @@ def _instruction(line: str) -> Instruction | None:
 
 
 def _closing(text: str, start: int) -> int:
-    """Index of the bracket that closes the one at `start`; the last index when none does. Strings do not count."""
+    """Finds the index of the bracket that closes the one at `start`; the last index when none does.
+
+    Strings do not count.
+    """
     depth = 0
     for match in re.compile(r'"(?:[^"\\]|\\.)*"|[(){}]').finditer(text, start):
         token = match[0]

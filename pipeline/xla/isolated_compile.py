@@ -23,35 +23,36 @@ Option = tuple[str, int | bool | str]
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """One compile.
-
-    module: MLIR bytecode. backend: ``gpu`` or ``cpu``; the latter takes neither target nor topology.
-    target_config: GpuTargetConfigProto text, "" for the GPU that is there.
-    topology: XLA's text, e.g. ``2x1x4``. shardy: whether the module's shardings are Shardy's.
-    options: XLA options in the order of their names.
-    """
+    """Asks for one compile."""
 
     module: bytes
+    """MLIR bytecode."""
     backend: str
+    """``gpu`` or ``cpu``; the latter takes neither target nor topology."""
     target_config: str
+    """The text of a GpuTargetConfigProto, "" for the GPU that is there."""
     topology: str
+    """XLA's text, e.g. ``2x1x4``."""
     replicas: int
     partitions: int
     shardy: bool
+    """Whether the module's shardings are Shardy's."""
     options: tuple[Option, ...] = ()
+    """XLA's options in the order of their names."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Dump:
-    """What XLA wrote: the thunks of the executor, their HLO instructions, the scheduled HLO and the memory report.
-
-    XLA:CPU writes no thunks: there the first two are "".
-    """
+    """What XLA wrote about a compile."""
 
     thunk_sequence: str
+    """The thunks of the executor. XLA:CPU writes none: ""."""
     thunk_metadata: str
+    """The HLO instructions of the thunks. XLA:CPU writes none: ""."""
     hlo: str
+    """The scheduled HLO."""
     memory: str
+    """The memory report."""
 
 
 FailureKind: TypeAlias = ends.Kind | Literal["request"]
@@ -59,7 +60,7 @@ FailureKind: TypeAlias = ends.Kind | Literal["request"]
 
 @dataclasses.dataclass(frozen=True)
 class Failure:
-    """No program came out."""
+    """Says why no program came out."""
 
     kind: FailureKind
     """How the compile ended (see children.ends): of these, only what XLA said is about the module. ``refused`` is an
@@ -96,7 +97,7 @@ def compile_module(request: Request, time_limit: float = TIME_LIMIT) -> Dump | F
 
 
 def workers() -> int:
-    """Counts how many compiles run side by side: as many as there are cores for this process."""
+    """Says how many compiles run side by side: as many as there are cores for this process."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -132,7 +133,7 @@ def _failure(end: ends.End) -> Failure:
 
 
 def _read_dump(folder: pathlib.Path) -> Dump | Failure:
-    """Gives the texts of the one module that was compiled."""
+    """Reads the texts of the one module that was compiled."""
 
     def text(ending: str) -> str:
         found = sorted(folder.glob(f"*{ending}"))

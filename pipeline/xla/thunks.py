@@ -19,21 +19,20 @@ MAIN_STREAM = "main"
 
 @dataclasses.dataclass
 class Thunk:
-    """One step of the executor.
-
-    id: XLA's number. kind: e.g. ``kAsyncStart``, ``kCollectivePermute``, ``kGroup``, ``kWhile``.
-    instruction: name of the HLO instruction it came from, "" when XLA names none.
-    stream: of an async start, such as ``communication_stream[3]``; else "main".
-    async_id: what joins an async start to its done; None elsewhere.
-    regions: nested sequences by label, in order: ``condition`` and ``body`` of a loop, branches, "" of an async body.
-    """
+    """One step of the executor."""
 
     id: int
+    """XLA's number."""
     kind: str
+    """E.g. ``kAsyncStart``, ``kCollectivePermute``, ``kGroup``, ``kWhile``."""
     instruction: str
+    """The name of the HLO instruction it came from, "" when XLA names none."""
     stream: str = MAIN_STREAM
+    """Of an async start, such as ``communication_stream[3]``; else "main"."""
     async_id: int | None = None
+    """What joins an async start to its done; None elsewhere."""
     regions: list[tuple[str, list[Thunk]]] = dataclasses.field(default_factory=list)
+    """Nested sequences by label, in order: ``condition`` and ``body`` of a loop, branches, "" of an async body."""
 
     def children(self) -> Iterator[Thunk]:
         """Gives the thunks of all regions, in order."""
@@ -41,14 +40,14 @@ class Thunk:
             yield from region
 
     def walk(self) -> Iterator[Thunk]:
-        """This thunk and everything in it."""
+        """Gives this thunk and everything in it."""
         yield self
         for child in self.children():
             yield from child.walk()
 
 
 def parse_thunks(sequence: str, metadata: str) -> list[Thunk]:
-    """Gives the top-level sequence from ``*.thunk_sequence.txt`` and ``*.thunk_metadata.txt`` of any supported jaxlib.
+    """Reads the top-level sequence from ``*.thunk_sequence.txt`` and ``*.thunk_metadata.txt`` of any supported jaxlib.
 
     Nesting is read from the indentation; the order of ids, in which versions differ, means nothing.
     """
@@ -92,7 +91,7 @@ def _thunk(match: re.Match[str], names: dict[int, str]) -> Thunk:
 
 
 def schedule_as_thunks(module: Module) -> list[Thunk]:
-    """Gives the thunks of a backend that dumps none and runs its schedule in turn on one stream, as XLA:CPU does."""
+    """Makes thunks for a backend that dumps none and runs its schedule in turn on one stream, as XLA:CPU does."""
     return _scheduled(module.computations[module.entry], module) if module.entry else []
 
 
@@ -105,7 +104,7 @@ def _scheduled(computation: Computation, module: Module) -> list[Thunk]:
 
 
 def _kind(instruction: Instruction) -> str:
-    """``collective-permute-start`` -> ``kCollectivePermute``."""
+    """Turns ``collective-permute-start`` into ``kCollectivePermute``."""
     return "k" + "".join(part.title() for part in instruction.opcode.removesuffix("-start").split("-"))
 
 

@@ -1,1 +1,1 @@
-"""The parts of hlo-audit."""
+"""Holds the parts of hlo-audit."""

@@ -1,4 +1,4 @@
-"""What hlo-audit does between its arguments and its exit status."""
+"""Does what hlo-audit does between its arguments and its exit status."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _mistakes_are_usage() -> Iterator[None]:
 
 
 def parse_options(texts: list[str]) -> Options:
-    """``NAME=VALUE`` each; a whole number and true or false are what they say. Raises ValueError."""
+    """Reads options, each ``NAME=VALUE``; a whole number and true or false are what they say. Raises ValueError."""
     options: Options = {}
     for text in texts:
         name, equals, value = text.lstrip("-").partition("=")

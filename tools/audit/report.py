@@ -1,4 +1,4 @@
-"""An audit as text, JSON or SARIF."""
+"""Writes an audit as text, JSON or SARIF."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hloverlap.pipeline.audit.verdict import METRICS
 
 
 def render(found: Audit | Comparison, trials: Sequence[Trial], setting: Setting, form: str) -> str:
-    """Gives the report in one of the formats ``text``, ``json``, ``sarif``."""
+    """Writes the report in one of the formats ``text``, ``json``, ``sarif``."""
     if form == "json":
         return _json(found, trials, setting)
     if form == "sarif":

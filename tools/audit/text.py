@@ -1,4 +1,4 @@
-"""An audit as text: a table of collectives, totals, findings, hints and the verdict."""
+"""Writes an audit as text: a table of collectives, totals, findings, hints and the verdict."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _TOTALS = (
 
 
 def render(found: Audit | Comparison, trials: Sequence[Trial], setting: Setting, decorated: bool) -> str:
-    """Gives the whole report. decorated: for a terminal; else plain columns, and the same words."""
+    """Writes the whole report. decorated: for a terminal; else plain columns, and the same words."""
     audits = [found.before, found.after] if isinstance(found, Comparison) else [found]
     blocks = []
     for audit in audits:
@@ -57,7 +57,7 @@ def _heading(audit: Audit, setting: Setting) -> str:
 
 
 def _collectives(audit: Audit, launches: Sequence[Launch]) -> Table:
-    """Gives a row for each collective of the module and each way in which XLA runs it, then what XLA added."""
+    """Makes a row for each collective of the module and each way in which XLA runs it, then what XLA added."""
     rows = []
     for op in audit.collectives:
         ways: dict[str, list[int]] = {}
@@ -77,7 +77,7 @@ def _collectives(audit: Audit, launches: Sequence[Launch]) -> Table:
 
 
 def _way(own: int, mode: str, indexes: Sequence[int], launches: Sequence[Launch]) -> list[str]:
-    """Gives the columns from "what XLA runs" on, for launches of one op that XLA runs alike."""
+    """Fills the columns from "what XLA runs" on, for launches of one op that XLA runs alike."""
     chosen = [launches[index] for index in indexes]
     company = [id for launch in chosen for other in launch.beside for id in launches[other].ids or (-1,)]
     company += [id for launch in chosen if launch.group for id in launch.ids if id != own]

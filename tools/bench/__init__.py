@@ -1,4 +1,4 @@
-"""The benchmark: what runs faster on GPUs, by how much, and why.
+"""Measures what runs faster on GPUs, by how much, and why.
 
     python tools/bench --seconds 540 --output results.json      # from a checkout; nothing needs to be installed
     python -m hloverlap.tools.bench report results.json         # its tables as Markdown

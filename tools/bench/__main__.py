@@ -1,4 +1,4 @@
-"""``python tools/bench`` from a checkout, or ``python -m hloverlap.tools.bench`` where the project is installed."""
+"""Runs as ``python tools/bench`` from a checkout, or ``python -m hloverlap.tools.bench`` where it is installed."""
 
 from __future__ import annotations
 

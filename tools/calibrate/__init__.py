@@ -1,1 +1,1 @@
-"""The parts of hlo-calibrate."""
+"""Holds the parts of hlo-calibrate."""

@@ -1,4 +1,4 @@
-"""One of the processes that hlo-calibrate starts: chains of permutes over each link, and copies.
+"""Runs in each process that hlo-calibrate starts: measures chains of permutes over each link, and copies.
 
 In a chain each permute waits for the one before, as in a ping-pong, so that its time is that of so many in turn.
 """
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def within(host: Sequence[int]) -> list[tuple[int, int]]:
-    """Gives a ring over the devices of each host."""
+    """Makes the pairs of a ring over the devices of each host."""
     pairs = []
     for each in dict.fromkeys(host):
         members = [n for n, owner in enumerate(host) if owner == each]
@@ -59,7 +59,7 @@ def within(host: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def across(host: Sequence[int]) -> list[tuple[int, int]]:
-    """Gives each device to the one in its place on the next host."""
+    """Pairs each device with the one in its place on the next host."""
     per_host = host.count(host[0])
     return [(n, (n + per_host) % len(host)) for n in range(len(host))]
 
@@ -85,7 +85,7 @@ def _chain(pairs: Pairs, size: int) -> Callable[[], Any]:
 
 
 def _copies() -> Callable[[], Any]:
-    """Gives what packing does: one array of many, and many of one, a barrier between them in place of the permute."""
+    """Does what packing does: one array of many, and many of one, a barrier between them in place of the permute."""
 
     def copies(*parts: jax.Array) -> list[jax.Array]:
         packed = jax.lax.optimization_barrier(jnp.concatenate(parts))

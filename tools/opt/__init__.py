@@ -1,1 +1,1 @@
-"""The parts of hlo-opt."""
+"""Holds the parts of hlo-opt."""

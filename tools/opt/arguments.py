@@ -1,4 +1,4 @@
-"""The arguments of hlo-opt. Order matters, and passes are flags, so this is a table and a loop, not argparse."""
+"""Reads the arguments of hlo-opt. Order matters, and passes are flags: this is a table and a loop, not argparse."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hloverlap.tools.main import UsageError
 
 @dataclasses.dataclass(frozen=True)
 class _Flag:
-    """How a field of `Arguments` is spelled and shown."""
+    """Says how a field of `Arguments` is spelled and shown."""
 
     help: str
     value: str
@@ -40,14 +40,14 @@ def _flag(
     may_be_bare: bool = False,
     shown: str = "",
 ) -> Any:
-    """Gives a field that a flag sets."""
+    """Makes a field that a flag sets."""
     metadata = {"flag": _Flag(help, value or "|".join(choices), name, choices, may_be_bare, shown)}
     return dataclasses.field(default=default, metadata=metadata)
 
 
 @dataclasses.dataclass(frozen=True)
 class Arguments:
-    """What was asked for. The order of the fields is that of the help."""
+    """Says what was asked for. The order of the fields is that of the help."""
 
     output: str = _flag("-", "write here, whole or not at all; '-' is stdout", "FILE", name="o", shown="-")
     pass_pipeline: str | None = _flag(None, "what to run, such as 'builtin.module(overlap,func.func(cse))'", "TEXT")
@@ -192,13 +192,13 @@ def _spelled(name: str) -> str:
 
 
 def unknown(name: str, pass_names: Sequence[str]) -> UsageError:
-    """Gives the error for a flag that is neither a flag nor a pass."""
+    """Makes the error for a flag that is neither a flag nor a pass."""
     known = [_spelled(each) for each in (*_BY_NAME, *pass_names) if len(each) > 1]  # one letter resembles any word
     return UsageError(f"unknown flag '--{name}'{did_you_mean(f'--{name}', known)}")
 
 
 def help_text() -> str:
-    """Gives what --help prints."""
+    """Writes what --help prints."""
     lines = [
         "usage: hlo-opt [IN] [-o OUT] [--pass-pipeline=TEXT | --PASS[=OPTIONS] ...] [flags]",
         "",

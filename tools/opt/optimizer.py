@@ -1,4 +1,4 @@
-"""The work of hlo-opt, once its arguments are known."""
+"""Does the work of hlo-opt, once its arguments are known."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Optimizer:
     """One call of hlo-opt. Everything that can be wrong with the arguments is found before the input is read."""
 
     def __init__(self, given: Arguments) -> None:
-        """Raises UsageError and PipelineError."""
+        """Checks the arguments. Raises UsageError and PipelineError."""
         self.mlir = make_context(given.allow_unregistered_dialect)
         self.replayed: Source | None = None
         if given.run_reproducer:
@@ -56,7 +56,7 @@ class Optimizer:
         )
 
     def _steps(self) -> resolution.Nest:
-        """Gives what is to run. Raises UsageError, and PipelineError where a reproducer names what is not there."""
+        """Resolves what is to run. Raises UsageError, and PipelineError where a reproducer names what is not there."""
         for name, _ in self.given.passes:
             if not resolution.exists(name, self.mlir):
                 raise arguments.unknown(name, resolution.pass_names())
@@ -104,7 +104,7 @@ class Optimizer:
         return outputs
 
     def _log(self) -> None:
-        """What was told, as SARIF where that is wanted."""
+        """Writes what was told, as SARIF where that is wanted."""
         if self.given.remarks == "sarif":
             from hloverlap.pipeline.messages import sarif
 
@@ -168,7 +168,7 @@ class Optimizer:
         )
 
     def _same_results(self, before: bytes, source: Source) -> bool:
-        """Gives what --check says. Raises PipelineError when this machine cannot run the module: that is no pass."""
+        """Says what --check found. Raises PipelineError when this machine cannot run the module: that is no pass."""
         from hloverlap.pipeline.equivalence import checking
 
         way = cast("checking.Way", self.given.check)
@@ -179,7 +179,7 @@ class Optimizer:
         return result.status == "equal"
 
     def _verify_diagnostics(self) -> int:
-        """Lists every part against its own expectations."""
+        """Checks every part against its own expectations."""
         from hloverlap.pipeline.execution import expectations
 
         data, name = reading.load(self.given.input)
@@ -195,7 +195,7 @@ class Optimizer:
         return ExitStatus.FAILED if wrong else ExitStatus.FINE
 
     def _diagnostics(self, part: str, name: str) -> list[Remark]:
-        """Lists all that reading and running say about one part."""
+        """Gives all that reading and running say about one part."""
         said: list[Remark] = []
         try:
             with diagnostics.collected(self.mlir, said):

@@ -1,4 +1,4 @@
-"""What --list-passes shows."""
+"""Shows what --list-passes shows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def show() -> None:
 
 
 def plain() -> str:
-    """Lists all passes as text."""
+    """Writes all passes as text."""
     lines: list[str] = []
     for name, found in _passes():
         lines += [name, f"  {found if isinstance(found, str) else found.summary}"]

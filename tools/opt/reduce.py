@@ -1,4 +1,4 @@
-"""hlo-opt --reduce: a smaller module on which a command still exits with 0."""
+"""Does what hlo-opt --reduce does: finds a smaller module on which a command still exits with 0."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ TIME_LIMIT = 600.0  # seconds for one run of the command
 
 
 def reduce(source: Source, command: str) -> bytes:
-    """The smaller module as MLIR text. command: for the shell; ``{}`` in it, or else its end, is the module's file.
+    """Writes the smaller module as MLIR text.
+
+    command: for the shell; ``{}`` in it, or else its end, is the module's file.
 
     Raises UsageError when the command does not exit with 0 on the module as it is.
     """
@@ -40,7 +42,7 @@ def reduce(source: Source, command: str) -> bytes:
 
 
 def _status(command: str, path: str) -> int:
-    """Gives the command's exit status; one that does not end has none of interest."""
+    """Runs the command and gives its exit status; one that does not end has none of interest."""
     quoted = shlex.quote(path)
     line = command.replace("{}", quoted) if "{}" in command else f"{command} {quoted}"
     with Child(["/bin/sh", "-c", line], time_limit=TIME_LIMIT) as running:

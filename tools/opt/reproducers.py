@@ -1,4 +1,4 @@
-"""hlo-opt's reproducers: left when a pass fails, and run again."""
+"""Leaves hlo-opt's reproducers when a pass fails, and runs them again."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The parts of hlo-run."""
+"""Holds the parts of hlo-run."""

@@ -24,16 +24,19 @@ from hloverlap.passes.errors import HloverlapError
 
 
 class NotFoundError(HloverlapError):
-    """There is no such program; the text is one sentence."""
+    """Says that there is no such program; the text is one sentence."""
 
 
 @dataclass(frozen=True)
 class Program:
-    """name: the program's sys.argv[0]. folder: its sys.path[0]. execute: runs it, once sys is as it expects."""
+    """A program that is to run as ``__main__``."""
 
     name: str
+    """The program's sys.argv[0]."""
     folder: str
+    """Its sys.path[0]."""
     execute: Callable[[], None]
+    """Runs it, once sys is as it expects."""
 
     def run(self, arguments: Sequence[str]) -> None:
         """Runs it to its end, and raises what it raises. This process is the program's from now on."""
@@ -45,7 +48,7 @@ class Program:
 
 
 def script(path: str) -> Program:
-    """Gives a Python file. Raises NotFoundError."""
+    """Finds a Python file. Raises NotFoundError."""
     full = os.path.abspath(path)
     try:
         with io.open_code(full) as file:
@@ -63,7 +66,7 @@ def script(path: str) -> Program:
 
 
 def module(name: str) -> Program:
-    """Gives a module, or a package with a ``__main__``. NotFoundError comes when it is run."""
+    """Finds a module, or a package with a ``__main__``. NotFoundError comes when it is run."""
 
     def execute() -> None:
         spec = _find(name)
@@ -85,7 +88,7 @@ def module(name: str) -> Program:
 
 
 def _find(name: str) -> importlib.machinery.ModuleSpec:
-    """Gives the spec of the module that stands for `name`. Raises NotFoundError with Python's own words."""
+    """Finds the spec of the module that stands for `name`. Raises NotFoundError with Python's own words."""
     try:
         spec = importlib.util.find_spec(name)
     except (ImportError, AttributeError, TypeError, ValueError) as error:
@@ -109,7 +112,7 @@ def _become_main(names: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _excepthook(kind: type[BaseException], error: BaseException, trace: types.TracebackType | None) -> None:
-    """Python's own, without the frames above the program."""
+    """Does what Python's own does, without the frames above the program."""
     first = sys.modules["__main__"].__dict__
     below = trace
     while below is not None and below.tb_frame.f_globals is not first:

@@ -1,4 +1,4 @@
-"""What there is against a pipeline, asked in a process of its own: hlo-run's must not load jaxlib before its program.
+"""Says what there is against a pipeline, in a process of its own: hlo-run must not load jaxlib before its program.
 
 python -m hloverlap.tools.run.refusal TEXT     prints one error, or nothing
 """

@@ -1,4 +1,4 @@
-"""What hlo-run says at the end: which functions were rewritten, how, and why others were not."""
+"""Writes what hlo-run says at the end: which functions were rewritten, how, and why others were not."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Programs to try hloverlap on: real JAX code, each with the transfers of one kind of model.
+"""Holds programs to try hloverlap on: real JAX code, each with the transfers of one kind of model.
 
-``SAMPLES`` lists them without importing JAX; ``sample("ring_matmul").build()`` gives the program.
-Beside each program lies the module it lowers to, such as ``ring_matmul.mlir``: ``module_path("ring_matmul")``.
-``replica_ring.mlir`` has no program: it is written by hand in replica mode, which ``jax.pmap`` no longer lowers to.
+``SAMPLES`` lists them without importing JAX; ``sample("ring_matmul").build()`` gives the program. Beside each program
+lies the module it lowers to, such as ``ring_matmul.mlir``: ``module_path("ring_matmul")``. ``replica_ring.mlir`` has no
+program: it is written by hand in replica mode, which ``jax.pmap`` no longer lowers to.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Sample:
     topology: str = "2x4"  # HOSTSxDEVICES on which the sample's transfers are of interest
 
     def build(self, devices: Sequence[jax.Device] | None = None, **sizes: Any) -> Program:
-        """The program on these devices (default: the first ``self.devices`` of JAX's), with the sizes given by name.
+        """Builds the program on these devices, by default the first ``self.devices`` of JAX's, with the sizes by name.
 
         Raises ValueError where there are too few devices, or the sizes do not divide among them.
         """
@@ -70,7 +70,7 @@ SAMPLES: tuple[Sample, ...] = (
 
 
 def sample(name: str) -> Sample:
-    """Gives the sample of this name. Raises ValueError, with the nearest name, where there is none."""
+    """Finds the sample of this name. Raises ValueError, with the nearest name, where there is none."""
     for entry in SAMPLES:
         if entry.name == name:
             return entry

@@ -1,4 +1,4 @@
-"""``python -m hloverlap.tools.samples NAME``: the module of a sample program on stdout; without a name, the list."""
+"""Writes the module of a sample on stdout, ``python -m hloverlap.tools.samples NAME``; without a name, the list."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _text(entry: Sample, arguments: argparse.Namespace) -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs the command; 0, or 1 with one line on stderr where the sample or its sizes are wrong."""
+    """Runs the command; returns 0, or 1 with one line on stderr where the sample or its sizes are wrong."""
     parser = argparse.ArgumentParser(prog="python -m hloverlap.tools.samples", description=__doc__)
     parser.add_argument("name", nargs="?", help="the sample; without it they are listed")
     parser.add_argument("--devices", type=int, help="how many devices to lower for (default: the sample's own number)")

@@ -20,7 +20,7 @@ from hloverlap.tools.samples.program import Program
 
 
 def reference(weights: np.ndarray, batches: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Loss and its gradient with respect to the weights, stage by stage on the whole batch."""
+    """Computes the loss and its gradient with respect to the weights, stage by stage on the whole batch."""
     scale = weights.shape[-1] ** -0.5
     activations = [batches]
     for w in weights:
@@ -38,8 +38,11 @@ def reference(weights: np.ndarray, batches: np.ndarray, targets: np.ndarray) -> 
 def build(
     devices: Sequence[jax.Device], *, microbatches: int = 4, batch: int = 16, width: int = 128, dtype: Any = jnp.float32
 ) -> Program:
-    """weights: dtype[stages, width, width], batches and targets: dtype[microbatches, batch, width]
-    -> the mean squared error, and its gradient with respect to the weights."""
+    """Builds the pipeline with its loss and gradient.
+
+    weights: dtype[stages, width, width], batches and targets: dtype[microbatches, batch, width] -> the mean squared
+    error, and its gradient with respect to the weights.
+    """
     stages = len(devices)
     mesh = Mesh(np.array(devices), ("stage",))
     onward = [(stage, stage + 1) for stage in range(stages - 1)]

@@ -291,7 +291,7 @@ module @jit__lambda attributes {mhlo.num_partitions = 8 : i32, mhlo.num_replicas
     return %3 : tensor<130x66xf32> loc(#loc)
   } loc(#loc44)
 } loc(#loc)
-#loc2 = loc("tools/samples/program.py":36:38)
+#loc2 = loc("tools/samples/program.py":34:38)
 #loc4 = loc("tools/samples/halo_exchange.py":77:32)
 #loc5 = loc("tools/samples/halo_exchange.py":63:56)
 #loc6 = loc("tools/samples/halo_exchange.py":57:15)

@@ -23,7 +23,7 @@ WEIGHTS = np.array([[1, 2, 3], [4, 10, 5], [6, 7, 8]], np.float32) / 46
 
 
 def stencil(field: Any) -> Any:
-    """[h + 2, w + 2] -> [h, w]: the weighted sum of each inner point and its eight neighbours."""
+    """Sums each inner point and its eight neighbours with weights: [h + 2, w + 2] -> [h, w]."""
     height, width = field.shape[0] - 2, field.shape[1] - 2
     total = 0.0
     for y in range(3):
@@ -41,7 +41,7 @@ def build(
     mesh_rows: int = 2,
     dtype: Any = jnp.float32,
 ) -> Program:
-    """field: dtype[height, width] -> the same shape after ``steps`` steps. Eight permutes in a loop body."""
+    """Builds field: dtype[height, width] -> the same shape after ``steps`` steps. Eight permutes in a loop body."""
     mesh_columns = divide(len(devices), mesh_rows, "the number of devices")
     divide(height, mesh_rows, "the height")
     divide(width, mesh_columns, "the width")

@@ -1,4 +1,4 @@
-"""From a sample to the text of its module, the same on every machine."""
+"""Lowers a sample to the text of its module, the same on every machine."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _settings() -> Iterator[None]:
 
 
 def module_text(sample: Sample, devices: int | None = None, **sizes: Any) -> str:
-    """The sample's StableHLO with source locations, for ``devices`` devices (default: the sample's own number)."""
+    """Writes the sample's StableHLO with source locations, for ``devices`` devices or the sample's own number."""
     import jax
 
     # A function of JAX such as jnp.roll is traced once a process and keeps the line that first called it.

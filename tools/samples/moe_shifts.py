@@ -28,9 +28,12 @@ SLOTS = 100
 def build(
     devices: Sequence[jax.Device], *, tokens: int = 64, width: int = 128, hidden: int = 256, dtype: Any = jnp.bfloat16
 ) -> Program:
-    """x: dtype[all, width], slots: i32[all], gates: f32[all], with all = devices * tokens * 10 / 4;
-    w_in: dtype[devices, width, hidden], w_out: dtype[devices, hidden, width], bias: f32[devices, SLOTS, width]
-    -> f32[all, width]. Per distance but 0: two permutes out, one back."""
+    """Builds the exchange of tokens; for each distance but 0 it has two permutes out and one back.
+
+    x: dtype[all, width], slots: i32[all], gates: f32[all], with all = devices * tokens * 10 / 4;
+    w_in: dtype[devices, width, hidden], w_out: dtype[devices, hidden, width], bias: f32[devices, SLOTS, width] ->
+    f32[all, width].
+    """
     quarter = divide(tokens, 4, "tokens")
     size = len(devices)
     blocks = [quarter * share for share in SHARES.values()]

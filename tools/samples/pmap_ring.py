@@ -19,7 +19,10 @@ from hloverlap.tools.samples.program import Program, divide, shift
 
 
 def build(devices: Sequence[jax.Device], *, length: int = 1024, dtype: Any = jnp.float32) -> Program:
-    """x: dtype[devices, length] -> the same shape, every row the sum of all rows. 2 * (devices - 1) permutes."""
+    """Builds the ring: dtype[devices, length] -> the same shape, every row the sum of all rows.
+
+    It has 2 * (devices - 1) permutes.
+    """
     size = len(devices)
     divide(length, 2, "length")
 

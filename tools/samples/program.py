@@ -1,4 +1,4 @@
-"""What every sample's ``build`` returns."""
+"""Defines what every sample's ``build`` returns."""
 
 from __future__ import annotations
 
@@ -12,32 +12,30 @@ import numpy as np
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    """A function, what to call it with, and what it must return.
-
-    function: takes one positional argument for each entry of ``args``.
-    args: pytrees of ShapeDtypeStruct, with the sharding of each array where the program has one.
-    reference: the same result in plain numpy from whole arrays on the host.
-    tolerance: bound on the relative and the absolute error against the reference.
-    transform: how JAX compiles the function: ``jax.jit``, or ``jax.pmap`` with its axis.
-    """
+    """A function, what to call it with, and what it must return."""
 
     function: Callable[..., Any]
+    """Takes one positional argument for each entry of ``args``."""
     args: tuple[Any, ...]
+    """Pytrees of ShapeDtypeStruct, with the sharding of each array where the program has one."""
     reference: Callable[..., Any]
+    """Computes the same result in plain numpy from whole arrays on the host."""
     tolerance: float = 1e-5
+    """Bounds the relative and the absolute error against the reference."""
     transform: Callable[[Callable[..., Any]], Any] = jax.jit
+    """How JAX compiles the function: ``jax.jit``, or ``jax.pmap`` with its axis."""
 
     def compiled(self) -> Any:
         """Gives the transformed function: callable, and with ``lower(*args)``."""
         return self.transform(self.function)
 
     def lower(self) -> jax.stages.Lowered:
-        """Gives the program lowered for its own arguments."""
+        """Lowers the program for its own arguments."""
         lowered: jax.stages.Lowered = self.compiled().lower(*self.args)
         return lowered
 
     def inputs(self, seed: int = 0) -> tuple[Any, ...]:
-        """Random arguments, the same for the same seed, placed as ``args`` says.
+        """Makes random arguments, the same for the same seed, placed as ``args`` says.
 
         Floats are standard normal, integers lie in [0, 100), booleans are even.
         """
@@ -56,12 +54,12 @@ class Program:
 
 
 def shift(size: int, distance: int) -> list[tuple[int, int]]:
-    """Source/target pairs of a ring of this size on which every member sends to the one ``distance`` further on."""
+    """Lists the pairs of a ring of this size on which every member sends to the one ``distance`` further on."""
     return [(source, (source + distance) % size) for source in range(size)]
 
 
 def divide(whole: int, parts: int, what: str) -> int:
-    """``whole / parts``. Raises ValueError where it is no whole number."""
+    """Divides ``whole`` by ``parts``. Raises ValueError where that is no whole number."""
     if whole % parts:
         raise ValueError(f"{what} is {whole}, which does not divide into {parts} equal parts")
     return whole // parts

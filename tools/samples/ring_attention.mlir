@@ -82,7 +82,7 @@ module @jit_ring attributes {mhlo.num_partitions = 8 : i32, mhlo.num_replicas = 
     return %0, %1, %15, %18, %4 : tensor<1x64x4x32xf32>, tensor<1x64x4x32xf32>, tensor<1x4x64x32xf32>, tensor<1x4x64xf32>, tensor<1x4x64xf32> loc(#loc)
   } loc(#loc68)
 } loc(#loc)
-#loc4 = loc("tools/samples/program.py":36:38)
+#loc4 = loc("tools/samples/program.py":34:38)
 #loc6 = loc("tools/samples/ring_attention.py":29:17)
 #loc7 = loc("tools/samples/ring_attention.py":47:16)
 #loc8 = loc("tools/samples/ring_attention.py":48:17)

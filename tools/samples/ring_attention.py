@@ -21,7 +21,7 @@ SPEC = P(None, "ring", None, None)
 
 
 def attention(mesh: Mesh) -> Callable[..., jax.Array]:
-    """The function (q, k, v) -> out, each [batch, sequence, heads, width] with the sequence split over the ring."""
+    """Makes (q, k, v) -> out, each [batch, sequence, heads, width] with the sequence split over the ring."""
     size = mesh.size
 
     def ring(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
@@ -55,7 +55,7 @@ def attention(mesh: Mesh) -> Callable[..., jax.Array]:
 
 
 def reference(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Plain softmax attention."""
+    """Computes plain softmax attention."""
     q, k, v = (x.astype(np.float32) for x in (q, k, v))
     scores = np.einsum("bqhd,bkhd->bhqk", q, k) * q.shape[-1] ** -0.5
     weights = np.exp(scores - scores.max(-1, keepdims=True))
@@ -72,7 +72,10 @@ def build(
     width: int = 32,
     dtype: Any = jnp.float32,
 ) -> Program:
-    """q, k, v: dtype[batch, sequence, heads, width] -> f32 of that shape. Two permutes in a loop body."""
+    """Builds the attention: q, k, v: dtype[batch, sequence, heads, width] -> f32 of that shape.
+
+    It has two permutes in a loop body.
+    """
     divide(sequence, len(devices), "the sequence")
     mesh = Mesh(np.array(devices), ("ring",))
     block = jax.ShapeDtypeStruct((batch, sequence, heads, width), dtype, sharding=NamedSharding(mesh, SPEC))

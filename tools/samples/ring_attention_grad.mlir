@@ -431,7 +431,7 @@ module @jit_loss attributes {mhlo.num_partitions = 8 : i32, mhlo.num_replicas = 
 #loc25 = loc("tools/samples/ring_attention.py":52:48)
 #loc26 = loc("tools/samples/ring_attention.py":52:40)
 #loc27 = loc("broadcast_in_dim")
-#loc28 = loc("tools/samples/program.py":36:38)
+#loc28 = loc("tools/samples/program.py":34:38)
 #loc29 = loc("tools/samples/ring_attention_grad.py":52:15)
 #loc30 = loc("squeeze")
 #loc31 = loc("tools/samples/ring_attention.py":52:15)

@@ -1,4 +1,4 @@
-"""Gradients of ring attention with respect to queries, keys and values.
+"""Computes gradients of ring attention with respect to queries, keys and values.
 
 ``jax.grad`` turns the ring of ``ring_attention`` round: the gradients of keys and values travel backwards.
 """
@@ -17,7 +17,7 @@ from hloverlap.tools.samples.program import Program
 
 
 def reference(q: np.ndarray, k: np.ndarray, v: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Gives the gradients of ``sum(attention(q, k, v) * weight)``, by hand."""
+    """Computes the gradients of ``sum(attention(q, k, v) * weight)``, by hand."""
     q, k, v = (x.astype(np.float32) for x in (q, k, v))
     scale = q.shape[-1] ** -0.5
     scores = np.einsum("bqhd,bkhd->bhqk", q, k) * scale
@@ -41,9 +41,9 @@ def build(
     width: int = 32,
     dtype: Any = jnp.float32,
 ) -> Program:
-    """q, k, v: dtype[batch, sequence, heads, width] and f32 weights of the output -> gradients of q, k and v.
+    """Builds q, k, v: dtype[batch, sequence, heads, width] and f32 weights of the output -> gradients of q, k and v.
 
-    Two permutes in the body of the loop and two in the body of its gradient's.
+    It has two permutes in the body of the loop and two in the body of its gradient's.
     """
     forward = ring_attention.build(devices, batch=batch, sequence=sequence, heads=heads, width=width, dtype=dtype)
     q, k, v = forward.args

@@ -137,7 +137,7 @@ module @jit_ring attributes {mhlo.num_partitions = 8 : i32, mhlo.num_replicas = 
     return %0 : tensor<i32> loc(#loc)
   } loc(#loc53)
 } loc(#loc)
-#loc3 = loc("tools/samples/program.py":36:38)
+#loc3 = loc("tools/samples/program.py":34:38)
 #loc5 = loc("tools/samples/ring_matmul.py":32:15)
 #loc6 = loc("tools/samples/ring_matmul.py":47:26)
 #loc7 = loc("tools/samples/ring_matmul.py":48:64)

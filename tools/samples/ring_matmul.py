@@ -22,7 +22,7 @@ from hloverlap.tools.samples.program import Program, divide, shift
 def build(
     devices: Sequence[jax.Device], *, rows: int = 1024, depth: int = 512, columns: int = 1024, dtype: Any = jnp.bfloat16
 ) -> Program:
-    """x: dtype[rows, depth], w: dtype[depth, columns] -> f32[rows, columns]. Two permutes in a loop body."""
+    """Builds x: dtype[rows, depth], w: dtype[depth, columns] -> f32[rows, columns]. Two permutes in a loop body."""
     size = len(devices)
     half = divide(rows, 2 * size, "rows")
     divide(columns, size, "columns")

@@ -195,7 +195,7 @@ module @jit_ring attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 
     return %0 : tensor<i32> loc(#loc)
   } loc(#loc45)
 } loc(#loc)
-#loc3 = loc("tools/samples/program.py":36:38)
+#loc3 = loc("tools/samples/program.py":34:38)
 #loc5 = loc("tools/samples/ring_matmul_unrolled.py":37:15)
 #loc6 = loc("tools/samples/ring_matmul_unrolled.py":38:26)
 #loc7 = loc("tools/samples/ring_matmul_unrolled.py":39:23)

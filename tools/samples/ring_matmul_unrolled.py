@@ -27,7 +27,7 @@ def build(
     columns: int = 1024,
     dtype: Any = jnp.bfloat16,
 ) -> Program:
-    """x: dtype[rows, depth], w: dtype[depth, columns] -> f32[rows, columns]. 2 * (devices - 1) permutes."""
+    """Builds x: dtype[rows, depth], w: dtype[depth, columns] -> f32[rows, columns], of 2 * (devices - 1) permutes."""
     size = len(devices)
     half = divide(rows, 2 * size, "rows")
     divide(columns, size, "columns")

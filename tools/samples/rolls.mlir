@@ -50,7 +50,7 @@ module @jit_diffuse attributes {mhlo.num_partitions = 8 : i32, mhlo.num_replicas
     return %2 : tensor<512x256xf32> loc(#loc)
   } loc(#loc40)
 } loc(#loc)
-#loc3 = loc("tools/samples/program.py":36:38)
+#loc3 = loc("tools/samples/program.py":34:38)
 #loc4 = loc("tools/samples/rolls.py":36:16)
 #loc5 = loc("tools/samples/rolls.py":37:15)
 #loc6 = loc("tools/samples/rolls.py":23:20)

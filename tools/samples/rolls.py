@@ -19,7 +19,7 @@ from hloverlap.tools.samples.program import Program, divide
 
 
 def step(field: Any, mixer: Any, xp: Any = jnp) -> Any:
-    """One diffusion step along the rows, and a mixing of the columns: f32[rows, columns] -> the same."""
+    """Takes one diffusion step along the rows, and mixes the columns: f32[rows, columns] -> the same."""
     before, after = xp.roll(field, 1, axis=0), xp.roll(field, -1, axis=0)
     return 0.3 * before + 0.2 * after + xp.tanh(field @ mixer)
 
@@ -27,7 +27,7 @@ def step(field: Any, mixer: Any, xp: Any = jnp) -> Any:
 def build(
     devices: Sequence[jax.Device], *, rows: int = 512, columns: int = 256, steps: int = 4, dtype: Any = jnp.float32
 ) -> Program:
-    """field: dtype[rows, columns], split by rows, and mixer: dtype[columns, columns] -> the field after all steps."""
+    """Builds field: dtype[rows, columns], split by rows, mixer: dtype[columns, columns] -> field after all steps."""
     divide(rows, len(devices), "rows")
     mesh = Mesh(np.array(devices), ("x",))
     split = NamedSharding(mesh, P("x", None))

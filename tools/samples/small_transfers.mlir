@@ -44,7 +44,7 @@ module @jit_exchange attributes {mhlo.num_partitions = 8 : i32, mhlo.num_replica
   } loc(#loc)
 } loc(#loc)
 #loc = loc(unknown)
-#loc17 = loc("tools/samples/program.py":36:38)
+#loc17 = loc("tools/samples/program.py":34:38)
 #loc19 = loc("tools/samples/small_transfers.py":52:24)
 #loc20 = loc("tools/samples/small_transfers.py":53:31)
 #loc21 = loc("tools/samples/small_transfers.py":53:23)

@@ -40,9 +40,9 @@ STATE: dict[str, tuple[tuple[int, ...], Any]] = {
 
 
 def build(devices: Sequence[jax.Device], *, width: int = 64) -> Program:
-    """state: a dict of sixteen arrays -> (the partner's state, what the step makes of "mlp_in": f32[16, 16] a device).
+    """Builds state: a dict of sixteen arrays -> (the partner's state, what the step makes of "mlp_in").
 
-    ``width`` scales each array's first dimension.
+    That is f32[16, 16] a device. ``width`` scales each array's first dimension.
     """
     size = len(devices)
     across = divide(size, 2, "the number of devices")

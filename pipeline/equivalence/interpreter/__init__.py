@@ -1,1 +1,1 @@
-"""A second oracle for equivalence: a StableHLO interpreter of several partitions."""
+"""Holds a second oracle for equivalence: a StableHLO interpreter of several partitions."""

@@ -1,7 +1,7 @@
-"""Single ops, evaluated by StableHLO's own interpreter. No XLA, no jax.
+"""Evaluates single ops by StableHLO's own interpreter, without XLA or jax.
 
-A value is a dense elements attribute: MLIR makes equal ones one object, so comparing values compares every bit.
-A complex value is two, for the bindings cannot hold an attribute with complex elements.
+A value is a dense elements attribute: MLIR makes equal ones one object, so comparing values compares every bit. A
+complex value is two, for the bindings cannot hold an attribute with complex elements.
 """
 
 from __future__ import annotations

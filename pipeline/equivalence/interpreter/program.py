@@ -1,4 +1,4 @@
-"""One module on StableHLO's interpreter, run like a CompiledProgram. Only the checking child imports it, when asked."""
+"""Runs one module on StableHLO's interpreter, as a CompiledProgram does. Only the child of a check imports it."""
 
 from __future__ import annotations
 

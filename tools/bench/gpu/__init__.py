@@ -1,1 +1,1 @@
-"""The benchmark on GPUs: plain jit beside what the passes make of it."""
+"""Holds the benchmark on GPUs: plain jit beside what the passes make of it."""

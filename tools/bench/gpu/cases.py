@@ -1,4 +1,4 @@
-"""What is measured: programs and sizes, the most telling first."""
+"""Lists what is measured: programs and sizes, the most telling first."""
 
 from __future__ import annotations
 
@@ -32,21 +32,22 @@ _RUN = 8e-3  # seconds
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """One program of one size.
-
-    name: ``family/size``. build: from devices to the program; raises ValueError where their number does not do.
-    bytes: of one transfer, a device. sent: bytes a device sends in one direction in one run, for the bandwidth;
-        0 where that says nothing. steps: exchanges one after the other in one run.
-    variants: names, plain first. profiled: whether a trace of each variant is taken.
-    """
+    """One program of one size."""
 
     name: str
+    """``family/size``."""
     build: Callable[[Sequence[jax.Device]], Program]
+    """Makes the program on devices; raises ValueError where their number does not do."""
     bytes: int
+    """Bytes of one transfer, a device."""
     sent: int
+    """Bytes that a device sends in one direction in one run, for the bandwidth; 0 where that says nothing."""
     steps: int
+    """Exchanges one after the other in one run."""
     variants: tuple[str, ...] = variants.USUAL
+    """The names of the variants, plain first."""
     profiled: bool = False
+    """Whether a trace of each variant is taken."""
 
     @property
     def family(self) -> str:
@@ -55,14 +56,17 @@ class Case:
 
 
 def cases(devices: int, tiny: bool = False) -> list[Case]:
-    """All cases for this number of devices, most telling first. tiny: for a test on CPUs, two steps of a few KiB."""
+    """Lists all cases for this number of devices, most telling first.
+
+    tiny: for a test on CPUs, two steps of a few KiB.
+    """
     made = list(_tiny(devices) if tiny else _full(devices))
     assert len({case.name for case in made}) == len(made), "two cases have one name"
     return made
 
 
 def size_text(size: int) -> str:
-    """``4KiB``, ``64MiB``."""
+    """Writes a size as ``4KiB`` or ``64MiB``."""
     return f"{size // MIB}MiB" if size >= MIB else f"{size // KIB}KiB"
 
 
@@ -144,14 +148,16 @@ def _tiny(devices: int) -> Iterator[Case]:
 
 
 def _steps(seconds: float) -> int:
-    """Steps of a loop that make a run long enough to time, a multiple of 8."""
+    """Counts the steps of a loop that make a run long enough to time, a multiple of 8."""
     return 8 * max(1, min(64, round(_RUN / seconds / 8)))
 
 
 def _two_ways(
     family: str, size: int, beside: bool, ring: bool, sort: bool = True, dot: int = 0, profiled: bool = False
 ) -> Case:
-    """beside: a matmul as long as both transfers; dot: one of this size, too short to hide anything.
+    """Makes a case of two transfers in opposite directions.
+
+    beside: a matmul as long as both transfers; dot: one of this size, too short to hide anything.
 
     A permute with nothing between its start and its done is made synchronous: the short one prevents that.
     """
@@ -175,7 +181,7 @@ def _link(family: str, size: int, ring: bool) -> Case:
 
 
 def _local(family: str, build: Callable[..., Program], steps: int, **sizes: int) -> Case:
-    """No transfers at all. `bytes` is the size of the memory that is copied, or of one matrix."""
+    """Makes a case without transfers. `bytes` is the size of the memory that is copied, or of one matrix."""
     size = sizes.get("size") or 2 * sizes["matmul"] ** 2
     name = f"{family}/{size_text(size) if 'size' in sizes else sizes['matmul']}"
     return Case(name, lambda devices: build(devices, steps=steps, **sizes), size, 0, steps, (variants.PLAIN,))
@@ -192,7 +198,10 @@ def _many(blocks: int, size: int) -> Case:
 
 
 def _ring_matmul(size: int, devices: int, profiled: bool = False) -> Case:
-    """Half blocks of `size` bytes travel each way; enough columns that a step's dots take as long as its transfers."""
+    """Makes a case in which half blocks of `size` bytes travel each way.
+
+    It has enough columns that a step's dots take as long as its transfers.
+    """
     depth = 4096
     rows = 2 * devices * max(1, size // (2 * depth))
 
@@ -204,7 +213,7 @@ def _ring_matmul(size: int, devices: int, profiled: bool = False) -> Case:
 
 
 def _ring_matmul_unrolled(size: int, devices: int) -> Case:
-    """XLA's dot merger takes matmuls of up to 32 MB, as those are of blocks of 4 MiB."""
+    """Makes a case of blocks of 4 MiB: XLA's dot merger takes matmuls of up to 32 MB, as theirs are."""
     depth = 4096
     rows = 2 * devices * (size // (2 * depth))
 
@@ -226,7 +235,10 @@ def _ring_matmul_one_way(size: int, devices: int) -> Case:
 
 
 def _attention(family: str, sample: Any, size: int, devices: int) -> Case:
-    """Blocks of 1024 tokens of 128 values in bf16 with as many heads as make `size` bytes; keys and values travel."""
+    """Makes a case with blocks of 1024 tokens of 128 values in bf16; keys and values travel.
+
+    There are as many heads as make `size` bytes.
+    """
     heads = max(1, size // (2 * 128 * 1024))
 
     def build(found: Sequence[jax.Device]) -> Program:
@@ -242,7 +254,7 @@ def _mesh_rows(devices: int) -> int:
 
 
 def _halo(height: int, width: int, devices: int) -> Case:
-    """Gives a field of height x width values in f32 on each device."""
+    """Makes a case with a field of height x width values in f32 on each device."""
     rows, steps = _mesh_rows(devices), 8
 
     def build(found: Sequence[jax.Device]) -> Program:
@@ -253,7 +265,7 @@ def _halo(height: int, width: int, devices: int) -> Case:
 
 
 def _moe(tokens: int, devices: int) -> Case:
-    """Blocks of up to `tokens` / 2 tokens of 4096 values in bf16."""
+    """Makes a case with blocks of up to `tokens` / 2 tokens of 4096 values in bf16."""
 
     def build(found: Sequence[jax.Device]) -> Program:
         return moe_shifts.build(found, tokens=tokens, width=4096, hidden=4096)

@@ -1,4 +1,4 @@
-"""The command line of the benchmark."""
+"""Runs the command line of the benchmark."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TRACED = ("plain", "streams", "groups", "streams+peer")
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Runs the command; 0, or 1 where nothing was measured, or 2 for bad arguments."""
+    """Runs the command; returns 0, or 1 where nothing was measured, or 2 for bad arguments."""
     arguments = _parser().parse_args(argv)
     if arguments.command == "report":
         return _report(arguments.results)
@@ -144,14 +144,14 @@ def _save(results: dict[str, Any], outcome: Outcome, started: float, output: pat
 
 
 def _write(results: dict[str, Any], output: pathlib.Path) -> None:
-    """Whole or not at all."""
+    """Writes the results, whole or not at all."""
     partial = output / "results.json.partial"
     partial.write_text(json.dumps(results, indent=1), encoding="utf-8")
     partial.replace(output / "results.json")
 
 
 def _keep_traces(folder: pathlib.Path, output: pathlib.Path) -> None:
-    """A few traces of one program, small enough to carry, each as one file to open in Perfetto."""
+    """Keeps a few traces of one program, small enough to carry, each as one file to open in Perfetto."""
     traces = {path.relative_to(folder).parts[0]: path for path in sorted(folder.rglob("*.trace.json.gz"))}
     programs = list(dict.fromkeys(name.partition("@")[0] for name in traces))
     wanted = [f"{program}@{variant}" for program in programs for variant in _TRACED]

@@ -1,4 +1,4 @@
-"""The constants of a cost model, fitted to the simplest cases."""
+"""Fits the constants of a cost model to the simplest cases."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ from hloverlap.tools.bench.gpu.variants import PLAIN
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-    """``latency + bytes / bandwidth``: microseconds and GB/s. error: the largest relative miss of a measured point."""
+    """Says that a transfer takes ``latency + bytes / bandwidth``: microseconds and GB/s."""
 
     latency_us: float
     bandwidth_gbs: float
     error: float
+    """The largest relative miss of a measured point."""
     points: int
+    """How many points it was fitted to."""
 
 
 def fit(sizes: Sequence[int], seconds: Sequence[float]) -> Line | None:
-    """The line with the least squared relative error; None for fewer than two sizes, or if more takes no longer."""
+    """Finds the line with the least squared relative error; None for fewer than two sizes, or if more is no slower."""
     if len(set(sizes)) < 2:
         return None
     x, y = np.array(sizes, float), np.array(seconds, float)
@@ -38,8 +40,8 @@ def constants(results: Sequence[Mapping[str, Any]], devices: int) -> dict[str, A
     """Gives what can be had from the results on so many devices; a constant whose cases did not run is left out.
 
     link, link_peer: a transfer one way between two devices. ring, ring_peer: every device sends and receives.
-    memory_gbs: bytes read and written. matmul_tflops: bf16. launch_us: what one more small permute in a step costs,
-    by how it is started.
+    memory_gbs: bytes read and written. matmul_tflops: bf16. launch_us: what one more small permute in a step costs, by
+    how it is started.
     """
     found: dict[str, Any] = {}
     for name, family, variant in (

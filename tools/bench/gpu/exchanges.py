@@ -1,4 +1,4 @@
-"""Programs of the benchmark that are transfers and little else."""
+"""Holds programs of the benchmark that are transfers and little else."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _program(
 ) -> Program:
     """Carries `blocks` blocks of `size` bytes a device, and a bf16[matmul, matmul] with its weight, through `steps`.
 
-    A loop, so that a step's transfers cannot run beside the next step's matmul.
+    It is a loop, so that a step's transfers cannot run beside the next step's matmul.
     """
     mesh = Mesh(np.array(devices), ("ring",))
     sharding = NamedSharding(mesh, P("ring"))
@@ -51,7 +51,7 @@ def _program(
 
 
 def _multiply(value: jax.Array, weight: jax.Array) -> jax.Array:
-    """Gives a matmul that keeps the size of its values, so that a chain of them stays finite."""
+    """Multiplies, and keeps the size of the values, so that a chain of matmuls stays finite."""
     product = jnp.dot(value, weight, preferred_element_type=jnp.float32)
     return (product * weight.shape[0] ** -0.5).astype(value.dtype)
 
@@ -61,7 +61,7 @@ def _send(block: jax.Array, pairs: Pairs) -> jax.Array:
 
 
 def _halves(count: int) -> tuple[Pairs, Pairs]:
-    """Even to odd neighbours and back: truly opposite directions of each link, also between two devices."""
+    """Pairs even with odd neighbours and back: truly opposite directions of each link, also between two devices."""
     divide(count, 2, "the number of devices")
     there = [(even, even + 1) for even in range(0, count, 2)]
     return there, [(odd, even) for even, odd in there]
@@ -70,7 +70,7 @@ def _halves(count: int) -> tuple[Pairs, Pairs]:
 def two_ways(
     devices: Sequence[jax.Device], *, size: int, steps: int, matmul: int = 0, ring: bool = True, sort: bool = True
 ) -> Program:
-    """Two independent transfers of `size` bytes a step, forwards and backwards, beside one matmul or none.
+    """Makes two independent transfers of `size` bytes a step, forwards and backwards, beside one matmul or none.
 
     ring: each goes round all devices. On two devices both then are the same pairs in two orders, and each alone fills
     both directions of the link. Otherwise one goes from even to odd devices and the other back, each in one direction;
@@ -92,7 +92,7 @@ def two_ways(
 
 
 def one_way(devices: Sequence[jax.Device], *, size: int, steps: int, ring: bool = True) -> Program:
-    """One transfer of `size` bytes a step: round the ring, or by turns from even to odd devices and back."""
+    """Makes one transfer of `size` bytes a step: round the ring, or by turns from even to odd devices and back."""
     forward, backward = (shift(len(devices), +1),) * 2 if ring else _halves(len(devices))
     turns = [forward, backward] * 2
 
@@ -106,7 +106,7 @@ def one_way(devices: Sequence[jax.Device], *, size: int, steps: int, ring: bool 
 
 
 def many(devices: Sequence[jax.Device], *, size: int, steps: int, blocks: int) -> Program:
-    """`blocks` independent transfers of `size` bytes a step, all round the same ring."""
+    """Makes `blocks` independent transfers of `size` bytes a step, all round the same ring."""
     pairs = shift(len(devices), +1)
     return _program(devices, lambda carry: tuple(_send(block, pairs) for block in carry), blocks, size, steps)
 
@@ -117,14 +117,14 @@ def copies(devices: Sequence[jax.Device], *, size: int, steps: int) -> Program:
 
 
 def matmuls(devices: Sequence[jax.Device], *, matmul: int, steps: int) -> Program:
-    """One bf16[matmul, matmul] product a step, on each device by itself."""
+    """Makes one bf16[matmul, matmul] product a step, on each device by itself."""
     return _program(devices, lambda carry: (_multiply(*carry), carry[1]), 0, 1024, steps, matmul)
 
 
 def ring_matmul_one_way(
     devices: Sequence[jax.Device], *, rows: int, depth: int, columns: int, dtype: Any = jnp.bfloat16
 ) -> Program:
-    """`y = x @ w` with the blocks of x going round one way: one transfer a step, so nothing for it to overlap but dots.
+    """Computes `y = x @ w` with the blocks of x going round one way: one transfer a step, beside nothing but dots.
 
     x: dtype[rows, depth], split by rows; w: dtype[depth, columns], split by columns -> f32[rows, columns].
     """

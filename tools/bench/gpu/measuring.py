@@ -1,4 +1,4 @@
-"""Times of compiled programs, taken in turn, and comparisons of what they compute."""
+"""Times compiled programs, taken in turn, and compares what they compute."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class Times:
 
     @classmethod
     def of(cls, samples: Sequence[float]) -> Times:
-        """Of at least one sample."""
+        """Sums up at least one sample."""
         low, median, high = (float(value) for value in np.percentile(samples, (25, 50, 75)))
         return cls(median, low, high, tuple(samples))
 
 
 @dataclasses.dataclass(frozen=True)
 class Ratio:
-    """Median of the ratios of samples taken side by side, and an interval that holds the true one with 99.5 %.
+    """Says the median of the ratios of samples taken side by side, and an interval that holds the true one with 99.5 %.
 
     The interval is that of the sign test, which asks nothing of how samples are distributed.
     """
@@ -51,7 +51,7 @@ class Ratio:
 
     @classmethod
     def of(cls, samples: Sequence[float], others: Sequence[float]) -> Ratio:
-        """Of at least one sample of each."""
+        """Compares at least one sample of each."""
         ratios = sorted(a / b for a, b in zip(samples, others, strict=True))
         reach = _Z * math.sqrt(len(ratios)) / 2
         first = max(0, math.floor(len(ratios) / 2 - reach))
@@ -66,7 +66,7 @@ Samples = Mapping[str, Sequence[float]]
 
 
 def inputs(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Random arrays made on the devices, for pytrees of ShapeDtypeStruct: floats standard normal, integers to 100."""
+    """Makes random arrays on the devices for a pytree of ShapeDtypeStruct: floats standard normal, integers to 100."""
     leaves, tree = jax.tree.flatten(args)
 
     def make(key: jax.Array) -> list[jax.Array]:
@@ -135,7 +135,7 @@ def in_turn(
 
 
 def _sample(call: Call, count: int, queue: bool) -> float:
-    """Gives the seconds a run of `count` runs back to back."""
+    """Measures the seconds a run of `count` runs back to back."""
     start = time.perf_counter()
     result = None
     for _ in range(count):

@@ -1,4 +1,4 @@
-"""How long collectives ran at the same time, from the kernels and copies in a trace of JAX's profiler."""
+"""Measures how long collectives ran at the same time, from the kernels and copies in a trace of JAX's profiler."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ _KINDS_SHOWN = 6  # kernels that are told for each stream
 
 @dataclasses.dataclass(frozen=True)
 class Interval:
-    """One kernel or copy. start, end: nanoseconds. stream: the trace's name of the CUDA stream. op: XLA's name of what
-    it belongs to, the same on all devices that take part in a collective.
-    """
+    """One kernel or copy."""
 
     start: float
+    """Nanoseconds."""
     end: float
+    """Nanoseconds."""
     stream: str
+    """The trace's name of the CUDA stream."""
     name: str
     op: str = ""
+    """XLA's name of what it belongs to, the same on all devices that take part in a collective."""
 
     @property
     def is_transfer(self) -> bool:
@@ -32,17 +34,16 @@ class Interval:
 
 @dataclasses.dataclass(frozen=True)
 class Overlap:
-    """Of one device. All in microseconds.
-
-    transfers: time in which at least one transfer ran. beside_compute: in which a transfer and something else ran.
-    whole: from the first start to the last end. streams: stream -> (kernel, count, microseconds) of what took most of
-    its time.
-    """
+    """What ran at the same time on one device; all in microseconds."""
 
     transfers: float
+    """Time in which at least one transfer ran."""
     beside_compute: float
+    """Time in which a transfer and something else ran."""
     whole: float
+    """Time from the first start to the last end."""
     streams: dict[str, list[tuple[str, int, float]]]
+    """Stream -> (kernel, count, microseconds) of what took most of its time."""
 
 
 def measure(intervals: Sequence[Interval]) -> Overlap:
@@ -60,9 +61,9 @@ def measure(intervals: Sequence[Interval]) -> Overlap:
 
 
 def share_together(devices: Iterable[Sequence[Interval]]) -> float:
-    """Of the time in which collectives ran on any device, the share in which at least two different ones did.
+    """Gives the share of the time with collectives on any device in which at least two different ones ran.
 
-    Over all devices together, since a copy from device to device shows on one of the two only.
+    It is taken over all devices together, since a copy from device to device shows on one of the two only.
     """
     by_op: dict[str, list[Interval]] = collections.defaultdict(list)
     for interval in (interval for device in devices for interval in device if interval.is_transfer):
@@ -73,7 +74,7 @@ def share_together(devices: Iterable[Sequence[Interval]]) -> float:
 
 
 def read_trace(folder: pathlib.Path) -> dict[str, list[Interval]]:
-    """Device -> what ran on its streams, from the newest profile in `folder`; {} where no GPU was traced."""
+    """Reads device -> what ran on its streams, from the newest profile in `folder`; {} where no GPU was traced."""
     from jax.profiler import ProfileData
 
     files = sorted(folder.rglob("*.xplane.pb"))
@@ -116,7 +117,7 @@ def _busy(intervals: Iterable[Interval]) -> float:
 
 
 def _time_with(spans: Sequence[tuple[float, float]], least: int) -> float:
-    """Nanoseconds in which at least `least` of the spans ran."""
+    """Counts the nanoseconds in which at least `least` of the spans ran."""
     edges = sorted([(start, 1) for start, _ in spans] + [(end, -1) for _, end in spans])
     total, running, before = 0.0, 0, 0.0
     for at, change in edges:

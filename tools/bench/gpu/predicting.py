@@ -1,4 +1,4 @@
-"""What XLA's thunks say will happen: the same reading that hlo-audit does, of the very program that is measured."""
+"""Reads from XLA's thunks what will happen: as hlo-audit does, of the very program that is measured."""
 
 from __future__ import annotations
 
@@ -15,23 +15,26 @@ DUMP_OPTIONS = (xla_options.DUMP_TO, xla_options.DUMP_HLO_AS_TEXT)
 
 @dataclasses.dataclass(frozen=True)
 class Prediction:
-    """launches: how the module's transfers are started, in words. synchronous, asynchronous, groups: launches of each.
-
-    hidden: launches with compute beside them. together: pairs of launches in flight at once on different streams.
-    one_by_one: independent pairs that are not.
-    """
+    """Says how XLA starts a module's transfers."""
 
     launches: str
+    """How they are started, in words."""
     synchronous: int
+    """Synchronous launches."""
     asynchronous: int
+    """Asynchronous launches."""
     groups: int
+    """Grouped launches."""
     hidden: int
+    """Launches with compute beside them."""
     together: int
+    """Pairs of launches in flight at once on different streams."""
     one_by_one: int
+    """Independent pairs that are not."""
 
 
 def dump_options(folder: pathlib.Path) -> dict[str, str | bool]:
-    """Options for XLA to write into `folder` what `predict` reads."""
+    """Gives the options for XLA to write into `folder` what `predict` reads."""
     return {xla_options.DUMP_TO: str(folder), xla_options.DUMP_HLO_AS_TEXT: True}
 
 
@@ -62,7 +65,7 @@ def _summary(launches: list[Launch]) -> Prediction:
 
 
 def _in_words(launch: Launch) -> str:
-    """``2 grouped on 0``, ``1 on main``."""
+    """Writes launches as ``2 grouped on 0`` or ``1 on main``."""
     stream = launch.stream.removeprefix("communication_stream[").removesuffix("]")
     return f"{launch.members}{' grouped' if launch.group else ''} on {stream}"
 

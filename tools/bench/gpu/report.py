@@ -1,4 +1,4 @@
-"""The results as Markdown."""
+"""Writes the results as Markdown."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _COUNTS = ("synchronous", "asynchronous", "groups", "hidden", "together", "one_b
 
 
 def markdown(results: Results) -> str:
-    """Lists all tables of one run."""
+    """Writes all tables of one run."""
     parts = [_machine(results)]
     parts += [_speedups(results), _bandwidths(results), _auto(results), _overlaps(results)]
     parts += [_predictions(results["cases"], "What XLA was told to do")]
@@ -26,7 +26,7 @@ def markdown(results: Results) -> str:
 
 
 def summary(results: Results) -> str:
-    """Gives what to look at first, the speed-ups last: a terminal shows the end."""
+    """Writes what to look at first, the speed-ups last: a terminal shows the end."""
     parts = [_rest(results), _auto(results), _overlaps(results)]
     if results.get("constants"):
         parts.append(_constants(results["constants"]))
@@ -39,7 +39,7 @@ def summary(results: Results) -> str:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Gives a Markdown table with aligned columns; the first is text, the others are numbers."""
+    """Writes a Markdown table with aligned columns; the first is text, the others are numbers."""
     lines = [list(header), *map(list, rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
 
@@ -172,7 +172,7 @@ def _constants(constants: Mapping[str, Any]) -> str:
 
 
 def _rest(results: Results, where: str = "") -> str:
-    """Gives what is not in the tables, and why."""
+    """Writes what is not in the tables, and why."""
     lines = [f"- {name}: {reason}" for name, reason in results["skipped"].items()]
     seen: dict[str, list[str]] = {}
     for case in results["cases"]:

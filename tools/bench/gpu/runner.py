@@ -1,4 +1,4 @@
-"""One case at a time: compiled in every variant, checked against plain jit, timed in turn, traced."""
+"""Runs one case at a time: compiled in every variant, checked against plain jit, timed in turn, traced."""
 
 from __future__ import annotations
 
@@ -29,10 +29,12 @@ _PARALLEL = 8
 
 @dataclasses.dataclass
 class Built:
-    """A variant of the case at hand. call: the executable, None where there is none. told: what the report gets."""
+    """A variant of the case at hand."""
 
     call: Callable[..., Any] | None
+    """The executable, None where there is none."""
     told: dict[str, Any]
+    """What the report gets."""
     key: str = ""
 
 
@@ -46,7 +48,7 @@ class Runner:
         self._folder = folder
 
     def run(self, case: Case) -> bool:
-        """False after a fault, when this process is not to be trusted any more."""
+        """Measures a case; False after a fault, when this process is not to be trusted any more."""
         started = time.time()
         self._at(case, "", "lower")
         try:
@@ -69,7 +71,7 @@ class Runner:
         return not (runs and case.profiled) or self._profile(case, built, args)
 
     def _tell(self, case: Case, built: Mapping[str, Built], started: float, last: bool) -> None:
-        """What is known so far. last: all that is asked for, but for traces."""
+        """Writes what is known so far. last: all that is asked for, but for traces."""
         result = {
             "name": case.name,
             "family": case.family,
@@ -87,7 +89,10 @@ class Runner:
     # --- compiling ----------------------------------------------------------------------------------------------------
 
     def _compile_all(self, case: Case, lowered: jax.stages.Lowered) -> dict[str, Built]:
-        """Plain first: XLA keeps the matmul algorithms that it picked, so that all variants compute with the same."""
+        """Compiles plain first.
+
+        XLA keeps the matmul algorithms that it picked, so that all variants compute with the same.
+        """
         faults = {**self._order.faults.get("*", {}), **self._order.faults.get(case.name, {})}
         built = {name: Built(None, {"status": faults[name]}) for name in case.variants if name in faults}
         wanted = [name for name in case.variants if name not in faults]
@@ -148,7 +153,7 @@ class Runner:
         )
 
     def _join_equal(self, built: Mapping[str, Built]) -> None:
-        """Variants that are the same module with the same options are measured once."""
+        """Joins variants that are the same module with the same options: they are measured once."""
         first: dict[str, str] = {}
         for name, each in built.items():
             if each.call is not None and first.setdefault(each.key, name) != name:

@@ -24,22 +24,25 @@ _POLL = 0.2
 
 @dataclasses.dataclass
 class Outcome:
-    """What came of one order. results: by case, in order. profiles: case -> variant -> what the trace
-    says: of each device, and the share of the time with transfers in which two ran."""
+    """What came of one order."""
 
     machine: dict[str, Any] = dataclasses.field(default_factory=dict)
     results: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
+    """What was measured, by case, in order."""
     profiles: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
+    """Case -> variant -> what the trace says: of each device, and the share of the time with transfers in which two
+    ran."""
     skipped: dict[str, str] = dataclasses.field(default_factory=dict)
     faults: dict[str, dict[str, str]] = dataclasses.field(default_factory=dict)
     broken: dict[str, list[str]] = dataclasses.field(default_factory=dict)
 
 
 class Supervisor:
-    """Carries out one order in `folder`. changed: called with the outcome so far whenever a case ended.
+    """Carries out one order in `folder`.
 
-    command: the measuring process, to which the folder is added; WORKER by default. It keeps the
-    caller's own settings of jax and XLA, which are part of what is measured.
+    changed: called with the outcome so far whenever a case ended.
+    command: the measuring process, to which the folder is added; WORKER by default. It keeps the caller's own settings
+    of jax and XLA, which are part of what is measured.
     patience: factor on the time it may be silent.
     """
 
@@ -66,7 +69,7 @@ class Supervisor:
         folder.mkdir(parents=True, exist_ok=True)
 
     def run(self) -> Outcome:
-        """Until all is done, the deadline has passed, or nothing more can be had."""
+        """Goes on until all is done, the deadline has passed, or nothing more can be had."""
         reader = Reader(self._folder / "journal.jsonl")
         while not self._finished and time.time() < self._order.deadline:
             self._starts[self._at["case"]] = self._starts.get(self._at["case"], 0) + 1
@@ -110,7 +113,7 @@ class Supervisor:
         return ""
 
     def _take(self, reader: Reader) -> bool:
-        """Notes what was reported; whether anything was."""
+        """Notes what was reported; says whether anything was."""
         events = reader.new()
         for event in events:
             kind, case = event.pop("event"), event.get("case", "")

@@ -1,4 +1,4 @@
-"""The ways to run a program that are compared, each a pipeline of ours or none and options for XLA."""
+"""Lists the ways to run a program that are compared, each a pipeline of ours or none and options for XLA."""
 
 from __future__ import annotations
 
@@ -31,12 +31,14 @@ WITHIN = 0.03  # how near to the fastest variant `auto` has to be
 
 @dataclasses.dataclass(frozen=True)
 class Variant:
-    """One way to run. pipeline: of ours, "" for none. options: for XLA, besides those that the pipeline asks for."""
+    """One way to run."""
 
     name: str
     summary: str
     pipeline: str = ""
+    """One of ours, "" for none."""
     options: Mapping[str, CompileOption] = dataclasses.field(default_factory=dict)
+    """For XLA, besides those that the pipeline asks for."""
 
 
 VARIANTS: tuple[Variant, ...] = (
@@ -62,7 +64,7 @@ VARIANTS: tuple[Variant, ...] = (
 
 
 def kin(name: str) -> tuple[str, ...]:
-    """Gives the variants that fail together with this one: all that copy to peer memory, else itself."""
+    """Lists the variants that fail together with this one: all that copy to peer memory, else itself."""
     if PERMUTE_MODE not in BY_NAME[name].options:
         return (name,)
     return tuple(variant.name for variant in VARIANTS if PERMUTE_MODE in variant.options)

@@ -1,4 +1,4 @@
-"""The process that measures, and may die of it: ``python -m hloverlap.tools.bench.gpu.worker FOLDER``.
+"""Measures in a process of its own, which may die of it: ``python -m hloverlap.tools.bench.gpu.worker FOLDER``.
 
 FOLDER holds ``order.json``; what happens goes to ``journal.jsonl``, traces to ``traces``.
 """

@@ -1,1 +1,1 @@
-"""The benchmark between processes: transfers apart and merged."""
+"""Holds the benchmark between processes: transfers apart and merged."""

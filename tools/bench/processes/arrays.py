@@ -1,4 +1,4 @@
-"""Many small arrays between two processes: hloverlap's device_put against jax.device_put of the list, over its sockets.
+"""Moves many small arrays between two processes by hloverlap's device_put, and by jax.device_put over its sockets.
 
     python -m hloverlap.tools.bench.processes.arrays [--runs 50]
 
@@ -44,9 +44,9 @@ LAYOUTS = ("one device", "four devices")
 
 
 def measure(runs: int) -> dict[str, Any]:
-    """For each layout the medians in milliseconds, their ratio and whether results are equal; runs that were right.
+    """Gives for each layout the medians in milliseconds, their ratio and whether results are equal.
 
-    Raises LaunchError.
+    It also counts the runs that were right. Raises LaunchError.
     """
     said = launch(_MODULE, {"runs": runs}, 2, _GROUPS, _SECONDS, sockets=True)
     found: dict[str, Any] = {"arrays": _ARRAYS, "bytes": 4 * _ELEMENTS, "runs": runs}
@@ -83,7 +83,7 @@ def _worker() -> None:
 
 
 def _timed(source: Any, target: Any, rounds: int = 15) -> dict[str, Any]:
-    """When each round after two began and ended."""
+    """Notes when each round after two began and ended."""
     import jax
 
     from hloverlap import pipeline
@@ -113,7 +113,7 @@ def _sharding(devices: Sequence[Any]) -> Any:
 
 
 def _array(number: int, sharding: Any) -> Any:
-    """1 KiB of its number on each device."""
+    """Makes an array of 1 KiB of its number on each device."""
     import jax
     import numpy as np
 

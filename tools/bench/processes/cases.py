@@ -1,4 +1,4 @@
-"""What the benchmark over processes measures: independent permutes by number, size, pairs and dtypes."""
+"""Lists what the benchmark over processes measures: independent permutes by number, size, pairs and dtypes."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ _DTYPES = {"f32": (np.float32,), "mixed": (np.float32, jnp.bfloat16, np.int8, np
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """pairs: ``ring``, ``chain`` (a ring that is not closed), or ``two-way`` (rings forwards and backwards by turns).
-
-    dtypes: ``f32`` or ``mixed``. count: permutes. bytes: what a device sends in each.
-    """
+    """Describes independent permutes."""
 
     pairs: str
+    """``ring``, ``chain`` (a ring that is not closed), or ``two-way`` (rings forwards and backwards by turns)."""
     dtypes: str
+    """``f32`` or ``mixed``."""
     count: int
+    """How many permutes there are."""
     bytes: int
+    """Bytes that a device sends in each."""
 
     def total(self, devices: int) -> int:
         """Counts the bytes of all arguments on so many devices."""
@@ -64,7 +65,7 @@ def _full() -> Iterator[Case]:
 
 
 class Program:
-    """A case on devices: `lower()` it and call what that gives with `arguments`."""
+    """Puts a case on devices: `lower()` it and call what that gives with `arguments`."""
 
     def __init__(self, case: Case, devices: Sequence[jax.Device]) -> None:
         self._case = case
@@ -73,7 +74,7 @@ class Program:
         self._dtypes = [np.dtype(dtype) for dtype in _DTYPES[case.dtypes]]
 
     def lower(self) -> jax.stages.Lowered:
-        """Gives the permutes, none of which waits for another."""
+        """Lowers the permutes, none of which waits for another."""
         pairs = [self._pairs(number) for number in range(self._case.count)]
 
         def exchange(*blocks: jax.Array) -> list[Any]:
@@ -85,7 +86,7 @@ class Program:
         return jax.jit(mapped).lower(*shapes)
 
     def arguments(self) -> list[jax.Array]:
-        """Whole numbers, the same on all processes in every run; NaNs of bf16 XLA:CPU sends with other bits."""
+        """Makes whole numbers, the same on all processes in every run; NaNs of bf16 XLA:CPU sends with other bits."""
         return [self._argument(number) for number in range(self._case.count)]
 
     def _aval(self, number: int) -> tuple[tuple[int], np.dtype]:

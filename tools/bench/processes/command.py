@@ -1,11 +1,11 @@
-"""The benchmark over real processes: merged transfers against the program as it is, on CPU devices joined by gloo.
+"""Measures merged transfers against the program as it is, on CPU devices of real processes joined by gloo.
 
     python -m hloverlap.tools.bench.processes.command    # 2 processes of 4 devices, then of 2: five minutes
     python -m hloverlap.tools.bench.processes.command --quick               # a few cases: under a minute
     python -m hloverlap.tools.bench.processes.command --layout 4x2 -o results.json
 
-A case is some independent permutes. It runs as it is and rewritten by each strategy, the runs taking turns; results
-are compared bit for bit. The table of ratios comes last.
+A case is some independent permutes. It runs as it is and rewritten by each strategy, the runs taking turns; results are
+compared bit for bit. The table of ratios comes last.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _layout(text: str) -> tuple[int, int]:
 
 
 def _write(path: pathlib.Path, results: dict[str, Any]) -> None:
-    """Whole or not at all."""
+    """Writes the results, whole or not at all."""
     partial = path.with_name(path.name + ".partial")
     partial.write_text(json.dumps(results, indent=1), encoding="utf-8")
     partial.replace(path)

@@ -1,4 +1,4 @@
-"""What the processes measured, as a table of ratios."""
+"""Writes what the processes measured, as a table of ratios."""
 
 from __future__ import annotations
 
@@ -17,21 +17,20 @@ _SMALL, _MANY = 8 * KIB, 16
 
 @dataclasses.dataclass(frozen=True)
 class Measured:
-    """One case on one layout, such as ``2x4``.
-
-    samples: variant -> seconds by round, as `process_group.elapsed` counts them. same_as: variant -> the first one
-    with the same module; its samples are one and the same. equal: whether the bits are those of the program as it is.
-    """
+    """One case on one layout, such as ``2x4``."""
 
     layout: str
     case: Case
     samples: Mapping[str, Sequence[float]]
+    """Variant -> seconds by round, as `process_group.elapsed` counts them."""
     equal: Mapping[str, bool]
+    """Variant -> whether the bits are those of the program as it is."""
     same_as: Mapping[str, str]
+    """Variant -> the first one with the same module; its samples are one and the same."""
 
     @classmethod
     def of(cls, layout: str, said: Sequence[Mapping[str, Any]]) -> Measured:
-        """From what each process said about the case."""
+        """Sums up what each process said about the case."""
         samples = {
             name: [elapsed(turn) for turn in zip(*(s["samples"][name] for s in said), strict=True)] for name in VARIANTS
         }
@@ -39,17 +38,17 @@ class Measured:
         return cls(layout, Case(**said[0]["case"]), samples, equal, said[0]["same_as"])
 
     def ratio(self, variant: str) -> float:
-        """Counts how many times faster than the program as it is: the median over the rounds, 1 for the same module."""
+        """Says how many times faster than the program as it is: the median over the rounds, 1 for the same module."""
         pairs = zip(self.samples[APART], self.samples[variant], strict=True)
         return statistics.median(apart / merged for apart, merged in pairs)
 
     def as_json(self) -> dict[str, Any]:
-        """Lists all of it, with the ratios."""
+        """Gives all of it, with the ratios."""
         return {**dataclasses.asdict(self), "ratio": {name: self.ratio(name) for name in VARIANTS}}
 
 
 def table(measured: Sequence[Measured]) -> str:
-    """Gives a row a case: milliseconds as it is, and how many times faster each strategy makes it."""
+    """Writes a row a case: milliseconds as it is, and how many times faster each strategy makes it."""
     head = ["layout", "pairs", "dtypes", "permutes", "bytes", "apart ms", *list(VARIANTS)[1:], "bits"]
     rows = [
         [
@@ -68,7 +67,7 @@ def table(measured: Sequence[Measured]) -> str:
 
 
 def verdict(measured: Sequence[Measured]) -> str:
-    """Gives what the ratios of auto come to."""
+    """Says what the ratios of auto come to."""
     small = [one.ratio("auto") for one in measured if one.case.bytes <= _SMALL and one.case.count >= _MANY]
     lines = []
     if small:
@@ -87,7 +86,7 @@ def verdict(measured: Sequence[Measured]) -> str:
 
 
 def size_text(size: int) -> str:
-    """``256 B``, ``8 KiB``, ``16 MiB``."""
+    """Writes a size as ``256 B``, ``8 KiB`` or ``16 MiB``."""
     if size < KIB:
         return f"{size} B"
     return f"{size // MIB} MiB" if size >= MIB else f"{size // KIB} KiB"

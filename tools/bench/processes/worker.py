@@ -1,4 +1,4 @@
-"""One of the processes that the benchmark starts: compiles, times and compares, in step with the others."""
+"""Runs in each process that the benchmark starts: compiles, times and compares, in step with the others."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Span = tuple[float, float]
 
 
 class Together:
-    """What the processes agree on, by a collective of their own."""
+    """Lets the processes agree, by a collective of their own."""
 
     def __init__(self) -> None:
         self._sharding = NamedSharding(Mesh(np.array(jax.devices()), ("device",)), PartitionSpec("device"))
@@ -39,7 +39,7 @@ class Together:
         self._met = 0
 
     def meet(self) -> None:
-        """Waits for all. By no collective: after one, the processes go on milliseconds apart, while its threads end."""
+        """Waits for all, by no collective: after one, the processes go on milliseconds apart, while its threads end."""
         self._met += 1
         process_group.meet(f"time {self._met}", _SECONDS)
 
@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def _measure(case: Case, together: Together, seconds: float) -> dict[str, Any]:
-    """In about so many seconds, of which compiling is a part."""
+    """Measures a case in about so many seconds, of which compiling is a part."""
     began = time.monotonic()
     program = Program(case, jax.devices())
     lowered = program.lower()
@@ -99,7 +99,7 @@ def _bits(arrays: Sequence[jax.Array]) -> list[bytes]:
 def _in_turn(
     calls: Mapping[str, Call], arguments: Sequence[jax.Array], together: Together, seconds: float
 ) -> dict[str, list[Span]]:
-    """When each call began and ended, once a round, in an order drawn for the round; in about so many seconds."""
+    """Notes when each call began and ended, once a round, in an order drawn for the round; in about so many seconds."""
     names = list(calls)
     order = random.Random(0)  # the same on all processes
 

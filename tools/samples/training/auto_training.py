@@ -24,7 +24,7 @@ Parameters = dict[str, jax.Array]
 
 
 def advance(parameters: Parameters, field: jax.Array) -> jax.Array:
-    """Gives the field, f32[rows, columns], a few time steps later: flow along the rows, mixing of the columns."""
+    """Moves the field, f32[rows, columns], a few time steps on: flow along the rows, mixing of the columns."""
     for _ in range(STEPS_OF_FIELD):
         down, up = jnp.roll(field, 1, axis=0), jnp.roll(field, -1, axis=0)
         field = parameters["down"] * down + parameters["up"] * up + jnp.tanh(field @ parameters["mixer"])

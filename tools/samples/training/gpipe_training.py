@@ -24,7 +24,7 @@ Microbatch = tuple[jax.Array, jax.Array]
 
 
 def pipeline_loss(weights: jax.Array, inputs: jax.Array, labels: jax.Array) -> jax.Array:
-    """Mean cross entropy; runs once on each device, with the weights of its stage."""
+    """Computes the mean cross entropy; runs once on each device, with the weights of its stage."""
     stages = jax.lax.axis_size("stage")
     first = jax.lax.axis_index("stage") == 0
     last = jax.lax.axis_index("stage") == stages - 1
@@ -48,7 +48,7 @@ def pipeline_loss(weights: jax.Array, inputs: jax.Array, labels: jax.Array) -> j
 
 
 def start_of_training(stages: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Weights f32[stages, WIDTH, WIDTH], inputs f32[MICROBATCHES, BATCH, WIDTH] and labels, the same each time."""
+    """Makes weights f32[stages, WIDTH, WIDTH], inputs f32[MICROBATCHES, BATCH, WIDTH] and labels, always the same."""
     random = np.random.default_rng(0)
     weights = (0.5 * WIDTH**-0.5 * random.standard_normal((stages, WIDTH, WIDTH))).astype(np.float32)
     inputs = random.standard_normal((MICROBATCHES, BATCH, WIDTH)).astype(np.float32)

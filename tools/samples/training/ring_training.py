@@ -23,7 +23,10 @@ Parameters = dict[str, jax.Array]
 
 
 def ring_matmul(x: jax.Array, w: jax.Array) -> jax.Array:
-    """All rows of x times the columns of w held here: [rows here, k] x [k, columns here] -> [rows, columns here]."""
+    """Multiplies all rows of x with the columns of w held here.
+
+    [rows here, k] x [k, columns here] -> [rows, columns here].
+    """
     size = jax.lax.axis_size("ring")
     here = jax.lax.axis_index("ring")
     half = x.shape[0] // 2
@@ -41,7 +44,7 @@ def ring_matmul(x: jax.Array, w: jax.Array) -> jax.Array:
 
 
 def loss(parameters: Parameters, x: jax.Array, y: jax.Array) -> jax.Array:
-    """Mean squared error; runs once on each device, on its rows of x and y and its part of the hidden layer."""
+    """Computes the mean squared error on each device, of its rows of x and y and its part of the hidden layer."""
     hidden = jnp.tanh(ring_matmul(x, parameters["w_in"]))
     out = jax.lax.psum_scatter(hidden @ parameters["w_out"], "ring", scatter_dimension=0, tiled=True)
     return jax.lax.pmean(jnp.mean((out - y) ** 2), "ring")
