@@ -69,6 +69,11 @@ class Mesh:
         ids = tuple(int(number) for number in mesh.device_ids or ())
         return cls(sizes, ids or tuple(range(math.prod(sizes.values()))))
 
+    @property
+    def in_order(self) -> Mesh:
+        """Gives the mesh as if its devices were numbered row by row."""
+        return dataclasses.replace(self, device_ids=tuple(range(len(self.device_ids))))
+
     def groups(self, axes: Iterable[AxisPart]) -> list[Group]:
         """Lists the groups of devices that differ along `axes` alone, each with the last axis counting fastest.
 

@@ -1,4 +1,4 @@
-"""Replica groups as lists and as axes of a mesh are the same to every pass, every check and the audit."""
+"""Replica groups as lists and as axes of a mesh are the same to every pass, and every check."""
 
 from __future__ import annotations
 
@@ -66,4 +66,11 @@ def test_each_pass_says_and_does_the_same(both: tuple[str, str], pipeline: str) 
 def test_a_check_on_the_interpreter_runs_both(kind: str) -> None:
     listed, axes = SPELLINGS["part of y"]
     found = check(module(kind, listed).encode(), module(kind, axes).encode(), way="interpreter")
+    assert found.status == "equal", f"{found}"
+
+
+@pytest.mark.parametrize("groups", SPELLINGS)
+def test_xla_takes_both_for_the_same(groups: str) -> None:
+    listed, axes = SPELLINGS[groups]
+    found = check(module("all_gather", listed).encode(), module("all_gather", axes).encode(), seeds=(0,))
     assert found.status == "equal", f"{found}"

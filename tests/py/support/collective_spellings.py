@@ -22,7 +22,7 @@ SPELLINGS = {
     "x": ("dense<[[0, 4], [1, 5], [2, 6], [3, 7]]> : tensor<4x2xi64>", _axes("@mesh", _axis("x"))),
     "inline mesh": ("dense<[[0, 4], [1, 5], [2, 6], [3, 7]]> : tensor<4x2xi64>", _axes(_INLINE, _axis("x"))),
     "part of y": ("dense<[[0, 1], [2, 3], [4, 5], [6, 7]]> : tensor<4x2xi64>", _axes("@mesh", _PART)),
-    "ids": ("dense<[[7, 3], [6, 2], [5, 1], [4, 0]]> : tensor<4x2xi64>", _axes("@reversed", _axis("x"))),
+    "device ids": ("dense<[[0, 4], [1, 5], [2, 6], [3, 7]]> : tensor<4x2xi64>", _axes("@reversed", _axis("x"))),
 }
 
 _REGION = """({
