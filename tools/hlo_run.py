@@ -23,10 +23,12 @@ from hloverlap.tools.run.as_main import NotFoundError
 if TYPE_CHECKING:
     from hloverlap.pipeline.jax_jit.import_hook import State
     from hloverlap.tools.run.as_main import Program
+    from hloverlap.tools.run.workers import Shared
 
 DEFAULT_PIPELINE = "overlap"
 _DESCRIPTION = """\
 Runs a Python program, unmodified, with its jitted functions rewritten by a pipeline before XLA compiles them.
+Processes that it forks, or starts on the same Python with its environment, are rewritten as well.
 At the end a summary on stderr says what became of each function. The program keeps its exit status."""
 _EPILOG = f"""\
 examples:
@@ -72,21 +74,25 @@ def _find(given: argparse.Namespace) -> Program:
 
 
 def _install(given: argparse.Namespace) -> State:
-    """Has the pipeline installed as soon as the program imports jax, and the summary written at the end."""
+    """Has the pipeline installed as soon as the program, or a Python that it starts, imports jax, and the summary
+    written at the end.
+    """
     # jaxlib must not be loaded in this process before the program does it: see `import_hook`.
-    from hloverlap.pipeline.jax_jit import import_hook
+    from hloverlap.tools.run import workers
 
-    state = import_hook.install_with_jax(
-        pipeline=given.pass_pipeline,
-        topology=given.topology,
-        target=given.target,
-        functions=given.functions,
-        strict=given.strict,
-        partitioner_permutes=given.partitioner,
-    )
+    arguments = {
+        "pipeline": given.pass_pipeline,
+        "topology": given.topology,
+        "target": given.target,
+        "functions": given.functions,
+        "strict": given.strict,
+        "partitioner_permutes": given.partitioner,
+    }
+    shared = workers.share(arguments)
+    state = shared.install(arguments)
     # At exit: after the program's threads and its own exit functions, whatever ended it.
     output = given.output and os.path.abspath(given.output)
-    atexit.register(_finish, given.summary, output, state)
+    atexit.register(_finish, given.summary, output, state, shared, os.getpid())
     return state
 
 
@@ -107,11 +113,13 @@ def _refusal(pipeline: str, topology: str | None) -> str:
     return said.decode().strip() if end.kind == "ok" else f"the process that looks at the pipeline {end}"
 
 
-def _finish(form: str, path: str | None, state: State) -> None:
+def _finish(form: str, path: str | None, state: State, shared: Shared, owner: int) -> None:
     """Writes the summary, and sees that this is the last that the process does."""
+    if os.getpid() != owner:  # a fork: it has left its records, and the summary is its parent's
+        return
     from hloverlap.tools.run import summary
 
-    summary.show(form, path, state)
+    summary.show(form, path, state, shared.collect())
     if state.interrupted:
         # Python ends by the signal then, but forgets that when it runs more code at exit, as here.
         sys.stdout.flush()

@@ -20,7 +20,8 @@ from hloverlap.pipeline.children.ends import End
 
 # Variables by which a caller sets up its own jax and XLA; they would change how a child compiles and runs, and XLA
 # aborts on flags that it does not know.
-_SETTINGS = ("JAX_", "XLA_", "TF_")
+# Where a program under hlo-run uses hloverlap, the last one would have the pipeline installed in our own children.
+_SETTINGS = ("JAX_", "XLA_", "TF_", "HLOVERLAP_RUN")
 _WORDS = 1 << 20  # bytes of stderr that are read: an abort's first words and a traceback's last are among them
 
 _running: set[Child] = set()

@@ -12,7 +12,10 @@ import importlib.util
 import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hloverlap.pipeline.jax_jit.records import CompileRecord
 
 
 class State:
@@ -26,19 +29,33 @@ class State:
     """Whether the program was interrupted from the keyboard."""
 
 
-def install_with_jax(**arguments: Any) -> State:
-    """Calls ``interface.install`` now or when jax is imported. It keeps an error, since the program shall run."""
+def install_with_jax(
+    tell_imported: Callable[[State], None] | None = None,
+    tell: Callable[[CompileRecord], None] | None = None,
+    **arguments: Any,
+) -> State:
+    """Calls ``interface.install`` now or when jax is imported. It keeps an error, since the program shall run.
+
+    A call that jax has not been imported for yet makes way for the next one.
+    tell_imported: is called when it is installed, or could not be. tell: is called with each record from then on.
+    """
     state = State()
 
     def install() -> None:
         state.imported = True
         try:
             from hloverlap.pipeline.jax_jit import interface
+            from hloverlap.pipeline.jax_jit.session import SESSION
 
+            if tell is not None:
+                SESSION.listeners.append(tell)
             interface.install(**arguments)
         except Exception as error:
             state.error = f"{type(error).__name__}: {error}"
+        if tell_imported is not None:
+            tell_imported(state)
 
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _After)]
     if "jax" in sys.modules:
         install()
     else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from jaxlib.mlir import ir
@@ -35,6 +35,7 @@ class Session:
         self.configs = Configs()
         self.log = RecordLog(most_records)
         self.partitioner = PartitionerCallback(self.configs)
+        self.listeners: list[Callable[[CompileRecord], None]] = []
         self._most_records = most_records
         self._open: list[tuple[str, RecordLog]] = []
         self._installed: contextlib.ExitStack | None = None
@@ -101,6 +102,8 @@ class Session:
             logs = [log for token, log in self._open if token == record.token]
         for log in (self.log, *logs):
             log.add(record)
+        for tell in self.listeners:
+            tell(record)
         logger.info("%s: %s: %s", record.function, record.outcome, record.message)
 
     @contextlib.contextmanager

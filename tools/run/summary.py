@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from hloverlap.tools.run.workers import Process
 from hloverlap.tools.tables import Table, layout
 
 if TYPE_CHECKING:
@@ -18,14 +20,17 @@ if TYPE_CHECKING:
 _MOST_REMARKS = 20  # lines for one function; JSON has all
 
 
-def show(form: str, path: str | None, state: State) -> None:
-    """Writes the summary. form: text, json or none. path: a file; None is stderr. Never raises: the program is over."""
+def show(form: str, path: str | None, state: State, others: Sequence[Process] = ()) -> None:
+    """Writes the summary. Never raises: the program is over.
+
+    form: text, json or none. path: a file; None is stderr. state: of this process. others: that the program started.
+    """
     if form == "none":
         return
     decorated = path is None and sys.stderr.isatty()
     # What no jax was imported for is not loaded at the end either.
-    entries, dropped = _entries() if state.imported else ((), 0)
-    text = as_json(entries, state, dropped) if form == "json" else as_text(entries, state, decorated, dropped)
+    processes = [_this_process(state) if state.imported else Process(os.getpid(), state), *others]
+    text = as_json(processes) if form == "json" else as_text(processes, decorated)
     try:
         if path is None:
             print(text, file=sys.stderr, flush=True)
@@ -36,57 +41,84 @@ def show(form: str, path: str | None, state: State) -> None:
         print(f"hlo-run: the summary could not be written: {error}", file=sys.__stderr__)
 
 
-def as_json(entries: Iterable[CompileRecord], state: State, dropped: int = 0) -> str:
+def as_json(processes: Sequence[Process]) -> str:
     """Gives one object: whether jax was imported, what kept the pipeline from being installed, and every record.
 
-    dropped: how many older records there were (see `RecordLog`).
+    processes: of which at least the first was hlo-run's own.
     """
-    described = [dataclasses.asdict(entry) | {"changes": entry.changes} for entry in entries]
-    summary = {"jax_imported": state.imported, "error": state.error, "functions": described}
+    described = [
+        dataclasses.asdict(record) | {"changes": record.changes, "process": process.pid}
+        for process in processes
+        for record in process.records
+    ]
+    summary = {
+        "jax_imported": any(process.state.imported for process in processes),
+        "error": next((process.state.error for process in processes if process.state.error), ""),
+        "processes": [{"pid": each.pid, "jax_imported": each.state.imported} for each in processes],
+        "functions": described,
+    }
+    dropped = sum(process.dropped for process in processes)
     return json.dumps(summary | ({"functions_dropped": dropped} if dropped else {}), indent=2)
 
 
-def as_text(entries: tuple[CompileRecord, ...], state: State, decorated: bool = False, dropped: int = 0) -> str:
+def as_text(processes: Sequence[Process], decorated: bool = False) -> str:
     """Gives a table of the functions, the remarks on each, and one line for those with nothing to say.
 
-    dropped: how many older records there were (see `RecordLog`).
+    A function that was compiled several times with the same outcome is one row, whatever process did it.
     """
-    if not state.imported:
+    processes = [process for process in processes if process.state.imported]
+    if not processes:
         return "hlo-run: the program did not import jax"
-    if state.error:
-        return f"hlo-run: the program ran as it was written: the pipeline could not be installed: {state.error}"
-    shown = [entry for entry in entries if _is_worth_a_row(entry)]
-    rewritten = sum(entry.outcome == "rewritten" for entry in entries)
-    lines = [f"hlo-run: {rewritten} of {len(entries)} compiled functions were rewritten"]
-    if dropped:
-        lines.append(f"{dropped} more were compiled before these; only the newest are kept.")
+    failed = [process.state.error for process in processes if process.state.error]
+    if len(failed) == len(processes):
+        return f"hlo-run: the program ran as it was written: the pipeline could not be installed: {failed[0]}"
+    records = [record for process in processes for record in process.records]
+    rewritten = sum(record.outcome == "rewritten" for record in records)
+    among = f", in {len(processes)} processes" if len(processes) > 1 else ""
+    lines = [f"hlo-run: {rewritten} of {len(records)} compiled functions were rewritten{among}"]
+    if failed:
+        lines.append(f"In {len(failed)} of the processes the pipeline could not be installed: {failed[0]}")
+    if dropped := sum(process.dropped for process in processes):
+        lines.append(f"{dropped} more were compiled, of which nothing was kept.")
+    shown: dict[tuple[object, ...], list[CompileRecord]] = {}
+    for record in filter(_is_worth_a_row, records):
+        shown.setdefault(_alike(record), []).append(record)
     if shown:
-        lines.append(layout(Table(_HEAD, [_row(entry) for entry in shown]), decorated))
-    if hidden := [entry for entry in entries if entry not in shown]:
+        lines.append(layout(Table(_HEAD, [_row(alike) for alike in shown.values()]), decorated))
+    if hidden := [record for record in records if not _is_worth_a_row(record)]:
         lines.append(f"{len(hidden)} more had nothing to rewrite.")
         # Asked for, so it is said even where it came to nothing.
-        lines += dict.fromkeys(entry.partitioner.message for entry in hidden if entry.partitioner)
-    for entry in shown:
-        if details := _details(entry):
-            lines += [f"{entry.function}:", *(f"  {line}" for line in details)]
+        lines += dict.fromkeys(record.partitioner.message for record in hidden if record.partitioner)
+    for record, *more in shown.values():
+        if details := _details(record):
+            times = f" ({1 + len(more)} times)" if more else ""
+            lines += [f"{record.function}{times}:", *(f"  {line}" for line in details)]
     return "\n".join(lines)
 
 
-_HEAD = ["function", "devices", "outcome", "what was done", "passes", "XLA"]
+_HEAD = ["function", "times", "devices", "outcome", "what was done", "passes", "XLA"]
 
 
 def _is_worth_a_row(entry: CompileRecord) -> bool:
     return entry.outcome != "unchanged" or bool(entry.remarks) or bool(entry.partitioner and entry.partitioner.remarks)
 
 
-def _row(entry: CompileRecord) -> list[str]:
+def _alike(record: CompileRecord) -> tuple[object, ...]:
+    """What is equal for records of which the same can be said."""
+    same = record.function, record.platform, record.devices, record.outcome, record.changes
+    return (*same, *_details(record))
+
+
+def _row(alike: Sequence[CompileRecord]) -> list[str]:
+    record = alike[0]
     return [
-        entry.function,
-        f"{entry.devices} {entry.platform}",
-        entry.outcome,
-        entry.changes if entry.outcome == "rewritten" else "",
-        f"{entry.rewrite_seconds * 1e3:.0f} ms",
-        f"{entry.compile_seconds:.2f} s",
+        record.function,
+        str(len(alike)),
+        f"{record.devices} {record.platform}",
+        record.outcome,
+        record.changes if record.outcome == "rewritten" else "",
+        f"{sum(each.rewrite_seconds for each in alike) * 1e3:.0f} ms",
+        f"{sum(each.compile_seconds for each in alike):.2f} s",
     ]
 
 
@@ -109,8 +141,7 @@ def _details(entry: CompileRecord) -> list[str]:
     return lines
 
 
-def _entries() -> tuple[tuple[CompileRecord, ...], int]:
-    """Gives the records of the process, and how many older ones it no longer has."""
+def _this_process(state: State) -> Process:
     from hloverlap.pipeline.jax_jit.session import SESSION
 
-    return tuple(SESSION.log), SESSION.log.dropped
+    return Process(os.getpid(), state, tuple(SESSION.log), SESSION.log.dropped)

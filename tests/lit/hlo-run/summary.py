@@ -29,20 +29,20 @@ print("sum", float(np.asarray(jax.jit(exchange)(np.arange(8.0, dtype=np.float32)
 
 # CHECK: sum 56.0
 # CHECK: hlo-run: 1 of 2 compiled functions were rewritten
-# CHECK: function devices outcome what was done passes XLA
-# CHECK: exchange 4 cpu rewritten num-annotated 2, num-streams 2 {{[0-9]+}} ms {{[0-9.]+}} s
+# CHECK: function times devices outcome what was done passes XLA
+# CHECK: exchange 1 4 cpu rewritten num-annotated 2, num-streams 2 {{[0-9]+}} ms {{[0-9.]+}} s
 # CHECK: 1 more had nothing to rewrite.
 # CHECK: exchange:
 # CHECK: summary.py:20: remark: ACS001: Put on stream [[S1]]
 
 # NAMED: sum 56.0
 # NAMED: hlo-run: 0 of 2 compiled functions were rewritten
-# NAMED: exchange 4 cpu left out
+# NAMED: exchange 1 4 cpu left out
 # NAMED: exchange:
 # NAMED: its name does not match 'train_*'
 
 # GROUP: sum 56.0
-# GROUP: exchange 4 cpu rewritten num-groups 1, num-merged 2
+# GROUP: exchange 1 4 cpu rewritten num-groups 1, num-merged 2
 # GROUP: summary.py:20: remark: MCT001: Merged with 1 other into one group
 
 # NONE: sum 56.0

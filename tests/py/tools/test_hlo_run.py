@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import pathlib
@@ -14,6 +15,7 @@ import pytest
 from hloverlap.pipeline import CompileRecord
 from hloverlap.pipeline.jax_jit import import_hook
 from hloverlap.tools.run import summary
+from hloverlap.tools.run.workers import Process
 
 TRAINING = pathlib.Path(__file__).resolve().parents[3] / "tools" / "samples" / "training"
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith(("XLA_", "JAX_", "PYTHON"))}
@@ -252,30 +254,117 @@ def test_help_names_every_option() -> None:
         assert option in seen.stdout
 
 
-def test_a_pipeline_that_could_not_be_installed_is_said() -> None:
+def process(*records: CompileRecord, pid: int = 1, error: str = "", dropped: int = 0) -> Process:
     state = import_hook.State()
-    state.imported, state.error = True, "AttributeError: it has moved"
-    assert summary.as_text((), state) == (
+    state.imported, state.error = True, error
+    return Process(pid, state, records, dropped)
+
+
+def test_a_pipeline_that_could_not_be_installed_is_said() -> None:
+    unlucky = process(error="AttributeError: it has moved")
+    assert summary.as_text([unlucky]) == (
         "hlo-run: the program ran as it was written: the pipeline could not be installed: AttributeError: it has moved"
     )
+    assert summary.as_text([unlucky, process()]).splitlines() == [
+        "hlo-run: 0 of 0 compiled functions were rewritten, in 2 processes",
+        "In 1 of the processes the pipeline could not be installed: AttributeError: it has moved",
+    ]
 
 
 def test_on_a_terminal_the_table_is_drawn() -> None:
-    state = import_hook.State()
-    state.imported = True
-    entries = (CompileRecord("step", "left out", "its name does not match 'x'", "cpu", 8),)
-    plain, drawn = (summary.as_text(entries, state, decorated) for decorated in (False, True))
+    entry = CompileRecord("step", "left out", "its name does not match 'x'", "cpu", 8)
+    plain, drawn = (summary.as_text([process(entry)], decorated) for decorated in (False, True))
     assert "─" in drawn
     assert "─" not in plain
     assert plain.splitlines()[-2:] == ["step:", "  its name does not match 'x'"]
 
 
 def test_records_that_were_dropped_are_counted() -> None:
-    state = import_hook.State()
-    state.imported = True
-    entries = (CompileRecord("step", "rewritten", "", "cpu", 8),)
-    assert summary.as_text(entries, state, dropped=7).splitlines()[:2] == [
+    full = process(CompileRecord("step", "rewritten", "", "cpu", 8), dropped=7)
+    assert summary.as_text([full]).splitlines()[:2] == [
         "hlo-run: 1 of 1 compiled functions were rewritten",
-        "7 more were compiled before these; only the newest are kept.",
+        "7 more were compiled, of which nothing was kept.",
     ]
-    assert json.loads(summary.as_json(entries, state, dropped=7))["functions_dropped"] == 7
+    assert json.loads(summary.as_json([full]))["functions_dropped"] == 7
+
+
+def test_a_function_compiled_several_times_is_one_row() -> None:
+    step = CompileRecord("step", "left out", "its name does not match 'x'", "cpu", 8, compile_seconds=1.5)
+    other = dataclasses.replace(step, devices=4)
+    lines = summary.as_text([process(step, other, step), process(step, pid=2)]).splitlines()
+    assert [line.split() for line in lines[1:4]] == [
+        ["function", "times", "devices", "outcome", "what", "was", "done", "passes", "XLA"],
+        ["step", "3", "8", "cpu", "left", "out", "0", "ms", "4.50", "s"],
+        ["step", "1", "4", "cpu", "left", "out", "0", "ms", "1.50", "s"],
+    ]
+    reason = "  its name does not match 'x'"
+    assert lines[4:] == ["step (3 times):", reason, "step:", reason]
+
+
+# Ways in which programs start their workers; each tells whether its function was rewritten.
+WORKER = """
+import multiprocessing as mp, os, subprocess, sys
+def work(k=0):
+    import jax, jax.numpy as jnp
+    from jax.sharding import PartitionSpec as P
+    mesh = jax.make_mesh((8,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
+    pp = lambda x, d: jax.lax.ppermute(x, "x", [(i, (i + d) % 8) for i in range(8)])
+    local = lambda x: pp(x, 1) + pp(2 * x, -1)
+    def exchange(x): return jax.shard_map(local, mesh=mesh, in_specs=P("x"), out_specs=P("x"))(x)
+    text = jax.jit(exchange).lower(jnp.arange(64.0)).compile().as_text()
+    return "rewritten" if "_xla_stream_annotation" in text else "as written"
+"""
+STARTS = {
+    "spawn": "with mp.get_context('spawn').Pool(1) as pool: print(pool.map(work, [0]))",  # ended by a signal
+    "forkserver": "with mp.get_context('forkserver').Pool(1) as pool: print(pool.map(work, [0]))",
+    "fork": "with mp.get_context('fork').Pool(1) as pool: print(pool.map(work, [0]))",
+    "subprocess": "print([subprocess.run([sys.executable, __file__, '1'], stdout=-1, text=True).stdout.strip()])",
+}
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_workers_are_rewritten_and_told_of_in_one_summary(program: pathlib.Path, start: str) -> None:
+    main = f"    if sys.argv[1:]: print(work())\n    else:\n        {STARTS[start]}\n"
+    program.write_text(f"{WORKER}\nif __name__ == '__main__':\n{main}")
+    seen = hlo_run(program, env=EIGHT)
+    assert (seen.returncode, seen.stdout) == (0, "['rewritten']\n")
+    assert seen.stderr.count("hlo-run: ") == 1
+    assert seen.stderr.splitlines()[0].startswith("hlo-run: 1 of ")
+    (row,) = [line for line in seen.stderr.splitlines() if line.startswith("exchange ")]
+    assert row.split()[1:5] == ["1", "8", "cpu", "rewritten"]
+
+
+def test_what_the_program_and_its_workers_do_is_added_up(program: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    program.write_text(f"{WORKER}\nif __name__ == '__main__':\n    {STARTS['spawn']}; print(work())\n")
+    seen = hlo_run(program, env=EIGHT | {"TMPDIR": str(tmp_path)})
+    assert seen.stdout == "['rewritten']\nrewritten\n"
+    assert seen.stderr.startswith("hlo-run: 2 of ")
+    assert "compiled functions were rewritten, in 2 processes\n" in seen.stderr
+    assert "exchange (2 times):\n" in seen.stderr
+    assert not list(tmp_path.glob("hlo-run-*"))
+    told = json.loads(hlo_run("--summary=json", program, env=EIGHT).stderr)
+    rewritten = [each["process"] for each in told["functions"] if each["function"] == "exchange"]
+    assert rewritten == [each["pid"] for each in told["processes"]]
+    assert len(set(rewritten)) == 2
+
+
+def test_a_worker_keeps_its_own_sitecustomize_and_environment(program: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "sitecustomize.py").write_text("import builtins; builtins.theirs = __file__\n")
+    program.write_text(
+        "import subprocess, sys\n"
+        "code = 'import sys, sitecustomize as s; print(theirs == s.__file__, [\"jax\" in sys.modules, sys.path])'\n"
+        "print(subprocess.run([sys.executable, '-c', code], stdout=-1, text=True, check=True).stdout)\n"
+    )
+    environment = {"PYTHONPATH": str(tmp_path / "theirs")}
+    plain, seen = run([sys.executable, str(program)], env=environment), hlo_run(program, env=environment)
+    assert seen.stdout == plain.stdout
+    assert seen.stdout.startswith("True [False, ")
+
+
+def test_the_processes_in_which_we_compile_and_check_take_no_part(program: pathlib.Path) -> None:
+    program.write_text("from hloverlap.pipeline.children import child; print([*child.environment()])\n")
+    seen = hlo_run(program)
+    assert seen.returncode == 0
+    assert "PYTHONPATH" in seen.stdout
+    assert "HLOVERLAP_RUN" not in seen.stdout
