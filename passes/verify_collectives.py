@@ -8,11 +8,17 @@ from typing import ClassVar
 from jaxlib.mlir import ir
 
 from hloverlap.passes.base import Pass
-from hloverlap.passes.checks import annotation_checks, branch_checks, flight_checks, pair_checks
+from hloverlap.passes.checks import annotation_checks, branch_checks, flight_checks, pair_checks, scheduling_checks
 from hloverlap.passes.context import Context
 from hloverlap.passes.mlir.symbols import Symbols
 
-_CHECKS = (annotation_checks.check, pair_checks.check, flight_checks.check, branch_checks.check)
+_CHECKS = (
+    annotation_checks.check,
+    pair_checks.check,
+    flight_checks.check,
+    branch_checks.check,
+    scheduling_checks.check,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,6 +54,7 @@ says:   error: VCL001: The stream annotation 'fast' is no decimal number of 32 b
         "VCL014": "XLA refuses its communication domain",
         "VCL015": "it is in a group, and a device that receives nothing does not get zeros",
         "VCL016": "a group that is to stay whole, which this XLA refuses in many places",
+        "VCL017": "a scheduling group in a function that runs twice in a row, which XLA refuses",
     }
 
     def run(self, op: ir.Operation, context: Context) -> None:

@@ -14,6 +14,7 @@ GROUP = "_collectives_group"
 COMBINER_KEY = "combiner_key"
 INLINEABLE = "inlineable"
 DOMAIN = "collective_communication_domain"
+SCHEDULING_GROUP = "_scheduling_group_id"
 
 
 def read(op: ir.Operation) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jaxlib.mlir import ir
 
+from hloverlap.passes.mlir import frontend_attributes
 from hloverlap.passes.mlir.symbols import CALL
 
 
@@ -29,7 +30,8 @@ def source_of(location: ir.Location) -> tuple[str, int]:
 
 def describe(op: ir.Operation) -> str:
     """Names an op as a remark does: what it is and where it was written."""
-    kind = "group" if op.name == CALL else op.name.rpartition(".")[2]
+    is_group = op.name == CALL and frontend_attributes.GROUP in frontend_attributes.read(op)
+    kind = "group" if is_group else op.name.rpartition(".")[2]
     file, line = source_of(op.location)
     where = f"line {line}" if file == "-" else f"{file}:{line}"
     return f"the {kind} of {where}" if line else f"another {kind}"
