@@ -10,8 +10,8 @@ from typing import ClassVar, Literal
 
 from jaxlib.mlir import ir
 
-from hloverlap.passes.analysis import stream_annotations
-from hloverlap.passes.analysis.collectives import KINDS, PERMUTE
+from hloverlap.passes.analysis import overlap_limit, stream_annotations
+from hloverlap.passes.analysis.collectives import KINDS, PERMUTE, is_group_call
 from hloverlap.passes.analysis.concurrency import Lanes, Unit, place
 from hloverlap.passes.analysis.cost import CostModel
 from hloverlap.passes.analysis.dataflow import Instance
@@ -70,6 +70,8 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "4", comb
         "ACS009": "asked for copies from device to device",
         "ACS010": "left it on XLA's stream: what it could be in flight with uses the same links",
         "ACS011": "left it as it is: whether a stream pays on the target is not known",
+        "ACS012": "left it as it is: the overlap limit that it takes would cost others more",
+        "ACS013": "left it as it is: XLA keeps a collective that is a start and a done on its stream",
     }
 
     max_streams: int = option(4, "most streams to use at once")
@@ -77,7 +79,6 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "4", comb
     collectives: Literal["permute", "all"] = option("permute", "which collectives to place")
 
     def run(self, op: ir.Operation, context: Context) -> None:
-        """Annotates what gains by a stream of its own, and says of every collective why or why not."""
         if self.max_streams < 1:
             raise PassError(f"max-streams={self.max_streams} leaves no stream to use; give at least 1")
         if self.first_stream < 0:
@@ -93,6 +94,10 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "4", comb
         first = max(self.first_stream, context.capabilities.first_stream)
         free = (stream for stream in itertools.count(first) if stream not in taken)
         streams = _streams(lanes, joined | unpaid.keys(), free)
+        in_company = [unit for unit in lanes.units if unit in streams or (_wants_company(unit) and unit not in unpaid)]
+        objection = _objection(symbols, in_company)
+        if objection:
+            peer, streams = False, {}
         wishes: dict[Instance, dict[ir.Operation, _Wish | None]] = {}
         paths = 0
         for unit in lanes.units:
@@ -109,8 +114,8 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "4", comb
         self._annotate(context, granted, stream_annotations.own_ops(op))  # again: copied functions have more
         self.count(context, "num-specialized", len(Symbols(op).functions) - before)
         self.count(context, "num-streams", len(set(streams.values())))
-        self._explain(context, lanes, joined, unpaid, streams)
-        if streams or any(_wants_company(unit) for unit in lanes.units if unit not in unpaid):
+        self._explain(context, lanes, joined, unpaid, streams, objection if in_company else "")
+        if in_company and not objection:
             context.need_option(OVERLAP_LIMIT, max(2, _most_in_flight(lanes, joined)))
         if peer:
             context.need_option(PERMUTE_MODE, PEER_MEMORY)
@@ -136,6 +141,7 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "4", comb
         joined: frozenset[Unit],
         unpaid: Mapping[Unit, Declined],
         streams: dict[Unit, int],
+        objection: str,
     ) -> None:
         told: set[ir.Operation] = set()
         for unit in lanes.units:
@@ -151,12 +157,20 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "4", comb
                 if unit in unpaid and unit.partner is not None:
                     (code, reason), statistic = unpaid[unit], ""
                     text = f"Left as it is: {reason}."
+                if objection and unit.partner is not None and code == "ACS001":
+                    code, statistic = "ACS012", ""
+                    text = f"Left as it is: it can be in flight with {describe(unit.partner)}, but {objection}."
+                if objection and unit.partner is not None and code == "ACS004":
+                    text += f" It can be in flight with {describe(unit.partner)}, but {objection}."
                 if statistic:
                     self.count(context, statistic)
                 context.remark(code, text, member.op)
 
     def _reason(self, unit: Unit, joined: bool, stream: int | None) -> tuple[str, str, str]:
-        if unit.group:
+        if unit.fixed and not is_group_call(unit.members[0].op):
+            text = "Left as it is: written as a start and a done, it runs on XLA's stream 0, and loses any annotation."
+            return "ACS013", text, ""
+        if unit.fixed:
             return "ACS005", "Left as it is: a group of collectives runs on XLA's stream 0 and takes no annotation.", ""
         if unit.chosen is not None:
             return "ACS004", f"Kept the {unit.chosen} that was there.", ""
@@ -188,7 +202,7 @@ def _streams(lanes: Lanes, left: frozenset[Unit], free: Iterator[int]) -> dict[U
     numbers: dict[int, int] = {}
     chosen: dict[Unit, int] = {}
     for unit in lanes.units:
-        if unit.partner is None or unit.group or unit.chosen is not None or unit in left:
+        if unit.partner is None or unit.fixed or unit.chosen is not None or unit in left:
             continue
         if unit.lane not in numbers:
             numbers[unit.lane] = next(free)
@@ -198,15 +212,31 @@ def _streams(lanes: Lanes, left: frozenset[Unit], free: Iterator[int]) -> dict[U
 
 def _is_joined(unit: Unit) -> bool:
     """Whether XLA's combiner would make one launch of the unit's permutes."""
-    return len(unit.members) > 1 and not unit.group and unit.chosen is None
+    return len(unit.members) > 1 and not unit.fixed and unit.chosen is None
 
 
 def needed_options(module: ir.Operation) -> dict[str, CompileOption]:
     """Returns XLA's options that the annotations of `module`, whoever made them, need to have an effect."""
-    lanes = place(Symbols(module), AssignCollectiveStreams.max_streams, (), KINDS)
-    if not any(_wants_company(unit) for unit in lanes.units):
+    symbols = Symbols(module)
+    lanes = place(symbols, AssignCollectiveStreams.max_streams, (), KINDS)
+    in_company = [unit for unit in lanes.units if _wants_company(unit)]
+    if not in_company or _objection(symbols, in_company):
         return {}
     return {OVERLAP_LIMIT: max(2, _most_in_flight(lanes, _left_to_combiner(lanes)))}
+
+
+def _objection(symbols: Symbols, units: Sequence[Unit]) -> str:
+    """Why XLA is not asked to let these be in flight with others, as a clause; "" if it is. The limit is for all."""
+    if ragged := overlap_limit.ragged(symbols):
+        return f"a higher overlap limit is not asked for beside {describe(ragged)}, a ragged all-to-all"
+    gaining = [member.op for unit in units for member in unit.members]
+    losing = overlap_limit.can_lose(symbols, gaining)
+    if len(losing) <= len(gaining):
+        return ""
+    return (
+        f"the overlap limit that this takes is for the whole module: {len(gaining)} collectives gain by it, and "
+        f"{len(losing)} for which matmuls wait that XLA merges, such as {describe(losing[0])}, can lose what hides them"
+    )
 
 
 def _left_to_combiner(lanes: Lanes) -> frozenset[Unit]:
@@ -224,7 +254,7 @@ def _left_to_combiner(lanes: Lanes) -> frozenset[Unit]:
             if unit.beside_user or (large and _meets(unit, on_stream_0)):
                 continue
             left.append(unit)
-        elif not unit.group:
+        elif not unit.fixed:
             continue
         for member in unit.members:
             bisect.insort(on_stream_0.setdefault(unit.lane, []), member.position)
@@ -235,7 +265,7 @@ def _wants_company(unit: Unit) -> bool:
     """Whether XLA has to be told that a unit without an annotation of ours may be in flight with another one."""
     if unit.chosen is not None:
         return unit.partner is not None
-    return unit.crowds is not None and not unit.group
+    return unit.crowds is not None and not unit.fixed
 
 
 def _sizes(lanes: Lanes, axes: MeshAxes) -> dict[Unit, int]:
@@ -253,12 +283,12 @@ def _not_worth(sizes: Mapping[Unit, int], context: Context, peer: bool) -> dict[
     name, least = context.target.name, context.target.costs.stream_bytes
     if least is None:
         reason = f"whether a stream pays on {name} is not known; a target file with costs.stream_bytes says it"
-        return {unit: Declined("ACS011", reason) for unit in sizes if not unit.group}
+        return {unit: Declined("ACS011", reason) for unit in sizes if not unit.fixed}
     never = _knows_peer(context) and not peer
     return {
         unit: Declined("ACS008", f"{size} bytes are too few for a stream to pay on {name}")
         for unit, size in sizes.items()
-        if not unit.group and (never or size < least)
+        if not unit.fixed and (never or size < least)
     }
 
 
@@ -270,7 +300,7 @@ def _knows_peer(context: Context) -> bool:
 
 def _prefers_peer(sizes: Mapping[Unit, int], context: Context) -> bool:
     """Whether copies from device to device pay."""
-    if not _knows_peer(context) or any(unit.group for unit in sizes):
+    if not _knows_peer(context) or any(unit.fixed for unit in sizes):
         return False
     launches = [(size, executions(unit.members[0].op, unit.members[0].instance)) for unit, size in sizes.items()]
     return CostModel(context.target, context.topology).prefers_peer(launches)

@@ -1,4 +1,4 @@
-"""Defines what a pass is: a frozen dataclass whose fields are its options.
+"""The pass interface: a frozen dataclass whose fields are its options.
 
     @dataclasses.dataclass(frozen=True)
     class CountPermutes(Pass):
@@ -26,27 +26,26 @@ from hloverlap.passes.quoting import quoted
 
 
 def option(default: Any, help: str) -> Any:
-    """Makes a field of a pass that the user may set: int, bool, str, or a Literal of the allowed words."""
+    """A field of a pass that the user may set: int, bool, str, or a Literal of the allowed words."""
     return dataclasses.field(default=default, metadata={"help": help})
 
 
 @dataclasses.dataclass(frozen=True)
 class Option:
-    """Describes one option as text sees it."""
+    """One option as text sees it; `name` is spelled with dashes.
+
+    type: ``int``, ``bool`` or ``str``; choices: the allowed words when the field is a Literal, else ().
+    """
 
     name: str
-    """Spelled with dashes."""
     field: str
-    """The name of the dataclass field."""
     type: type
-    """``int``, ``bool`` or ``str``."""
     choices: tuple[str, ...]
-    """The allowed words when the field is a Literal, else ()."""
     default: Any
     help: str
 
     def parse(self, text: str) -> Any:
-        """Reads the value that `text` spells; ValueError says what would be valid."""
+        """The value that `text` spells; ValueError says what would be valid."""
         if self.choices:
             if text in self.choices:
                 return text
@@ -65,18 +64,18 @@ class Option:
         return text
 
     def format(self, value: Any) -> str:
-        """Spells `value` as a pipeline does."""
+        """How `value` is spelled in a pipeline."""
         return quoted(str(value).lower() if isinstance(value, bool) else str(value))
 
     @property
     def type_name(self) -> str:
-        """Gives the type as help shows it."""
+        """The type as help shows it."""
         return "|".join(self.choices) or self.type.__name__
 
 
 @dataclasses.dataclass(frozen=True)
 class Pass:
-    """Is the base of every pass. `run` must keep the rules in the README: deterministic, idempotent, never worse."""
+    """Base of every pass. `run` must keep the rules in the README: deterministic, idempotent, never worse."""
 
     name: ClassVar[str]
     """As written in a pipeline."""
@@ -103,7 +102,7 @@ class Pass:
     @classmethod
     @functools.cache  # reading type hints takes a millisecond
     def options(cls) -> tuple[Option, ...]:
-        """Lists the options in the order of the fields."""
+        """The options in the order of the fields."""
         hints = typing.get_type_hints(cls)
         found = []
         for field in dataclasses.fields(cls):
@@ -122,7 +121,7 @@ class Pass:
         return tuple(found)
 
     def __str__(self) -> str:
-        """Writes the textual form, with the options that differ from their default."""
+        """The textual form, with the options that differ from their default."""
         spelled = " ".join(
             f"{option.name}={option.format(getattr(self, option.field))}"
             for option in self.options()

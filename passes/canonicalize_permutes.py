@@ -8,16 +8,23 @@ from typing import ClassVar
 from jaxlib.mlir import ir
 
 from hloverlap.passes.analysis import stream_annotations
-from hloverlap.passes.analysis.collectives import PERMUTE, mode_of, pairs_of, set_pairs
+from hloverlap.passes.analysis.collectives import KINDS, PERMUTE, mode_of, pairs_of, set_pairs
 from hloverlap.passes.analysis.concurrency import place
 from hloverlap.passes.analysis.cost import CostModel
 from hloverlap.passes.analysis.effects import Effects
+from hloverlap.passes.analysis.replica_groups import GLOBAL, GROUPS, ReplicaGroups
 from hloverlap.passes.base import Pass
 from hloverlap.passes.context import Context
 from hloverlap.passes.mlir.locations import describe
+from hloverlap.passes.mlir.meshes import MeshError
 from hloverlap.passes.mlir.modules import DeviceCounts, device_counts
+from hloverlap.passes.mlir.region_forms import region_form
 from hloverlap.passes.mlir.symbols import Symbols
 from hloverlap.passes.mlir.walk import blocks_with, ops_in
+
+# Which devices take part is compared by itself. How a value lies in memory XLA decides itself: it shares collectives
+# that differ in this, too.
+_SPELLINGS = (GROUPS, GLOBAL, "result_layout", "xla_shape")
 
 # Lanes tell what is independent; as many as this find it where a module has a few chains of permutes.
 _LANES = 8
@@ -25,14 +32,16 @@ _LANES = 8
 
 @dataclasses.dataclass(frozen=True)
 class CanonicalizePermutes(Pass):
-    """Removes permutes that move nothing; makes one of equal permutes of one value; puts pairs in one order.
+    """Removes permutes that move nothing; makes one of equal collectives of one value; puts pairs in one order.
+
+    Collectives of every kind are shared, whatever their channel handles; XLA itself shares those of equal ones only.
 
     XLA's combiner joins independent permutes only if their pairs are equal in the same order. So pairs are put in order
     where that makes permutes equal which XLA then joins, and nowhere else: a permute that is alone keeps its own order.
     """
 
     name = "canonicalize-permutes"
-    summary = "Removes identity permutes, shares equal ones, and sorts pairs where XLA can then join permutes."
+    summary = "Removes identity permutes, shares equal collectives, and sorts pairs where XLA can then join permutes."
     example = """\
 before: %a = "stablehlo.collective_permute"(%x) <{… [[1, 0], [0, 1]] …}>
         %b = "stablehlo.collective_permute"(%x) <{… [[0, 1], [1, 0]] …}>
@@ -42,7 +51,7 @@ after:  %a = "stablehlo.collective_permute"(%x) <{… [[1, 0], [0, 1]] …}>
     statistics: ClassVar[dict[str, str]] = {
         "num-sorted": "permutes whose pairs were put in order for XLA to join them",
         "num-identity": "permutes removed because every device sends to itself",
-        "num-shared": "permutes removed because an equal one of the same value is there",
+        "num-shared": "collectives removed because an equal one of the same value is there",
     }
     remarks: ClassVar[dict[str, str]] = {
         "CPE001": "put its source-target pairs in ascending order, so that XLA joins it with others",
@@ -53,28 +62,30 @@ after:  %a = "stablehlo.collective_permute"(%x) <{… [[1, 0], [0, 1]] …}>
     }
 
     def run(self, op: ir.Operation, context: Context) -> None:
-        """Removes and shares in each block, then puts pairs in order where XLA joins equal ones."""
         effects = Effects(Symbols(op))
         counts = device_counts(op)
-        for block in blocks_with(op, PERMUTE):
-            self._block(block, effects, counts, context)
+        groups = ReplicaGroups(op)
+        for block in blocks_with(op, *KINDS):
+            self._block(block, effects, counts, groups, context)
         if CostModel(context.target, context.topology).joins_equal_pairs:
             self._sort(op, context)
 
-    def _block(self, block: ir.Block, effects: Effects, counts: DeviceCounts, context: Context) -> None:
+    def _block(
+        self, block: ir.Block, effects: Effects, counts: DeviceCounts, groups: ReplicaGroups, context: Context
+    ) -> None:
         seen: dict[tuple[object, ...], ir.Operation] = {}
         for op in [view.operation for view in block.operations]:  # a copy: ops are erased on the way
-            if op.name != PERMUTE:
+            if op.name not in KINDS:
                 if seen and effects.is_ordered(op):
                     seen.clear()  # nothing is shared across a token, a barrier or a side effect
                 continue
-            if self._remove_identity(op, counts, context):
+            if op.name == PERMUTE and self._remove_identity(op, counts, context):
                 continue
-            key = (op.operands[0], _ways(op), stream_annotations.carried(op))
-            first = seen.setdefault(key, op)
+            first = seen.setdefault(_transfer(op, groups, counts), op)
             if first is not op:
                 context.remark("CPE003", f"Removed: it sends the same value the same way as {describe(first)}.", op)
-                op.results[0].replace_all_uses_with(first.results[0])
+                for result, same in zip(op.results, first.results, strict=True):
+                    result.replace_all_uses_with(same)
                 op.erase()
                 self.count(context, "num-shared")
 
@@ -119,6 +130,21 @@ after:  %a = "stablehlo.collective_permute"(%x) <{… [[1, 0], [0, 1]] …}>
         op.erase()
         self.count(context, "num-identity")
         return True
+
+
+def _transfer(op: ir.Operation, groups: ReplicaGroups, counts: DeviceCounts) -> tuple[object, ...]:
+    """What is equal for collectives of which one does for all, whatever their channels and layouts."""
+    carried = tuple(item for item in stream_annotations.carried(op) if item[0] not in _SPELLINGS)
+    ways = _ways(op) if op.name == PERMUTE else _between(op, groups, counts)
+    return op.name, tuple(op.operands), ways, carried, region_form(op)
+
+
+def _between(op: ir.Operation, groups: ReplicaGroups, counts: DeviceCounts) -> object:
+    """The devices of each group, in whichever way the op names them; the attribute where it names what is not there."""
+    try:
+        return tuple(sorted(groups.of(op, counts)))
+    except MeshError:
+        return str(op.attributes[GROUPS]), mode_of(op)
 
 
 def _ways(op: ir.Operation) -> tuple[object, ...]:

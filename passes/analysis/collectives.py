@@ -10,10 +10,12 @@ import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
+from hloverlap.passes.analysis import async_pairs
 from hloverlap.passes.machine.topology import Pair
 from hloverlap.passes.mlir import frontend_attributes
-from hloverlap.passes.mlir.symbols import CALL
+from hloverlap.passes.mlir.symbols import CALL, Symbols
 from hloverlap.passes.mlir.types import bytes_of, element_of
+from hloverlap.passes.mlir.walk import ops_in
 
 PERMUTE = "stablehlo.collective_permute"
 KINDS = frozenset(
@@ -30,7 +32,9 @@ KINDS = frozenset(
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Collective:
-    """Holds the facts of a collective op. It is equal only to itself, so that it can stand for its op in a table.
+    """Holds the facts of a collective, or of the start of one that another op ends.
+
+    It is equal only to itself, so that it can stand for its op in a table.
 
     The op itself cannot: its hash is one of its contents, and changes when the op does. Nor can it once it is erased.
     """
@@ -53,12 +57,13 @@ class Collective:
 
     @classmethod
     def of(cls, op: ir.Operation) -> Collective:
-        """Reads a collective op; its name must be one of KINDS."""
-        held = frontend_attributes.read(op)
+        """Reads a collective; the op must be one by `is_collective`."""
+        started = async_pairs.started_kind(op)
+        held = {} if started else frontend_attributes.read(op)  # XLA drops those of a start
         return cls(
             op=op,
-            kind=op.name.removeprefix("stablehlo."),
-            pairs=pairs_of(op) if op.name == PERMUTE else (),
+            kind=started or op.name.removeprefix("stablehlo."),
+            pairs=pairs_of(op) if op.name == PERMUTE else async_pairs.pairs(op) if started else (),
             bytes=sum(bytes_of(operand.type) for operand in op.operands),
             mode=mode_of(op),
             stream=held.get(frontend_attributes.STREAM),
@@ -75,6 +80,21 @@ class Collective:
     def dtypes(self) -> tuple[str, ...]:
         """Gives the element type of each operand, as MLIR prints it."""
         return tuple(str(element_of(operand.type)) for operand in self.op.operands)
+
+
+def is_collective(op: ir.Operation) -> bool:
+    """Says whether an op is a collective, or starts one that another op ends."""
+    return op.name in KINDS or async_pairs.started_kind(op) is not None
+
+
+def collectives_in(root: ir.Operation) -> list[ir.Operation]:
+    """Lists the collectives in `root`, also those that are a start and a done, in the order of `ops_in`."""
+    return [op for op in ops_in(root, *KINDS, async_pairs.CUSTOM_CALL) if is_collective(op)]
+
+
+def functions_with_collectives(symbols: Symbols) -> frozenset[str]:
+    """Names the functions in which a collective stands, or that lead to such a function by calls."""
+    return symbols.leading_to(name for name, function in symbols.functions.items() if collectives_in(function))
 
 
 def pairs_of(op: ir.Operation) -> tuple[Pair, ...]:
@@ -95,6 +115,8 @@ def mode_of(op: ir.Operation) -> str:
 
     Where ``use_global_device_ids`` is set, a channel means flattened ids; they count as partition ids here.
     """
+    if op.name == async_pairs.CUSTOM_CALL:
+        return "partition" if async_pairs.has_channel(op) else "replica"
     attributes = op.attributes
     if "channel_handle" in attributes and stablehlo.ChannelHandle(attributes["channel_handle"]).handle > 0:
         return "partition"

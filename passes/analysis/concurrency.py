@@ -1,9 +1,9 @@
-"""Finds which collectives can be in flight together, with a bounded number of lanes.
+"""Which collectives can be in flight together, decided with a bounded number of lanes.
 
-A lane is a queue: its members run one after the other, as on a CUDA stream. Every value carries a clock, a tuple with
-one number a lane: the last position on that lane that the value depends on. A collective whose clock has not reached
-the tail of a lane can be in flight with what is there. So each collective costs one look at each lane, and no two
-collectives are ever compared.
+A lane is a queue: its members run one after the other, as on a CUDA stream. Every value carries a clock, a tuple
+with one number a lane: the last position on that lane that the value depends on. A collective whose clock has not
+reached the tail of a lane can be in flight with what is there. So each collective costs one look at each lane,
+and no two collectives are ever compared.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from jaxlib.mlir import ir
 
-from hloverlap.passes.analysis import combiner
+from hloverlap.passes.analysis import async_pairs, combiner
 from hloverlap.passes.analysis.collectives import PERMUTE, Collective, is_group_call
 from hloverlap.passes.analysis.dataflow import Dataflow, Instance, ProgramPoint
 from hloverlap.passes.analysis.xla_streams import DEFAULT_STREAM, chosen_stream, is_domain
@@ -26,18 +26,17 @@ Clock = tuple[int, ...]
 
 _LATEST = Capabilities()
 
-DEFAULT_LANE = DEFAULT_STREAM  # groups, and whatever carries no annotation
+DEFAULT_LANE = DEFAULT_STREAM  # groups, starts that are custom calls, and whatever carries no annotation
 _MOST_USER_LANES = 32  # a module that names more streams has the rest share one lane
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Member:
-    """One execution path of one op."""
+    """One execution path of one op. position: its number on its unit's lane, from 1."""
 
     op: ir.Operation
     instance: Instance
     position: int
-    """Its number on its unit's lane, from 1."""
 
 
 class Rival(NamedTuple):
@@ -53,7 +52,8 @@ class Rival(NamedTuple):
 class Unit:
     """Collectives that XLA runs as one: a single one, or independent permutes with the same pairs in the same step.
 
-    lane: the queue it is in. chosen: what the user put it on a stream by, in words. group: it is a group call.
+    lane: the queue it is in. chosen: what the user put it on a stream by, in words. fixed: XLA keeps it on its stream
+    0, whatever it carries: a group call, or a collective that is written as a start and a done.
     partner: an op that can be in flight with it, None if there is none.
     rivals: what was met before it on other lanes and can be in flight with it.
     crowds: the unit before it on its lane where that is independent: it has the same pairs, or there are no more lanes.
@@ -62,7 +62,7 @@ class Unit:
 
     lane: int
     chosen: str | None
-    group: bool
+    fixed: bool
     bytes: int = 0
     members: list[Member] = dataclasses.field(default_factory=list)
     partner: ir.Operation | None = None
@@ -73,14 +73,14 @@ class Unit:
 
 @dataclasses.dataclass(frozen=True)
 class Lanes:
-    """Holds the collectives of a module by the queues that they are in."""
+    """units: in order of their first member. roots: the execution paths.
+
+    unfollowed: functions whose every call could not be looked at, since there are too many paths to them.
+    """
 
     units: tuple[Unit, ...]
-    """In order of their first member."""
     roots: tuple[Instance, ...]
-    """The execution paths."""
     unfollowed: frozenset[str]
-    """Functions whose every call could not be looked at, since there are too many paths to them."""
 
 
 def place(
@@ -90,10 +90,11 @@ def place(
     kinds: frozenset[str],
     capabilities: Capabilities = _LATEST,
 ) -> Lanes:
-    """Puts each collective of `kinds`, and each group call, in a lane.
+    """Puts each collective of `kinds`, each group call, and each start that is a custom call, in a lane.
 
     Chains of dependent collectives share one of `max_lanes` lanes, and so do permutes with the same pairs; other
-    independent ones get different lanes while there are any. Lane 0 is XLA's default stream, which groups cannot leave;
+    independent ones get different lanes while there are any. Lane 0 is XLA's default stream, which groups and
+    starts cannot leave;
     the user's own streams have lanes of their own after it. `own`: annotated ops whose annotation is not the user's.
     """
     placer = _Placer(symbols, max_lanes, frozenset(own), kinds, capabilities)
@@ -151,7 +152,7 @@ class _Placer:
 
     def _transfer(self, op: ir.Operation, clock: Clock, place: ProgramPoint) -> Clock:
         fact = self._facts.get(op)
-        if fact is None and not is_group_call(op):
+        if fact is None and not is_group_call(op) and async_pairs.started_kind(op) is None:
             return clock
         unit = self._unit(fact, clock, place)
         member = Member(op, place.instance, len(self._queues[unit.lane]) + 1)
@@ -166,7 +167,7 @@ class _Placer:
     def _unit(self, fact: Collective | None, clock: Clock, place: ProgramPoint) -> Unit:
         """Gives the open unit that XLA would join this one to, else a new one in the best lane."""
         if fact is None:
-            unit = Unit(DEFAULT_LANE, None, group=True, crowds=self._passed(DEFAULT_LANE, clock))
+            unit = Unit(DEFAULT_LANE, None, fixed=True, crowds=self._passed(DEFAULT_LANE, clock))
         elif fact.op.name != PERMUTE:
             unit = self._new_unit(fact, clock)
         else:
@@ -192,23 +193,21 @@ class _Placer:
         return unit
 
     def _new_unit(self, fact: Collective, clock: Clock, alike: Unit | None = None) -> Unit:
-        """Makes a unit in the lane that fits best.
-
-        alike: the last one with the same pairs: it uses the same links, so that the two would only get in each other's
-        way on lanes of their own.
+        """A unit in the lane that fits best. alike: the last one with the same pairs: it uses the same links, so that
+        the two would only get in each other's way on lanes of their own.
         """
         if (chosen := self._chosen(fact)) is not None:
             lane = self._user_lanes[chosen_stream(fact, self._capabilities)]
-            return Unit(lane, chosen, group=False, crowds=self._passed(lane, clock))
+            return Unit(lane, chosen, fixed=False, crowds=self._passed(lane, clock))
         last = self._passed(alike.lane, clock) if alike is not None else None
         if last is not None and last is alike and clock[last.lane] < last.members[0].position:
-            return Unit(last.lane, None, group=False, crowds=last)
+            return Unit(last.lane, None, fixed=False, crowds=last)
         following = [lane for lane in self._free if 0 < len(self._queues[lane]) == clock[lane]]
         unused = [lane for lane in self._free if not self._queues[lane]]
         if lanes := following or unused:
-            return Unit(lanes[0], None, group=False)
+            return Unit(lanes[0], None, fixed=False)
         lane = min(self._free, key=self._bytes.__getitem__)
-        return Unit(lane, None, group=False, crowds=self._passed(lane, clock))
+        return Unit(lane, None, fixed=False, crowds=self._passed(lane, clock))
 
     def _passed(self, lane: int, clock: Clock) -> Unit | None:
         """Gives the last unit on a lane, if a collective with this clock would not wait for it."""

@@ -13,7 +13,8 @@ from typing import Generic, TypeVar
 
 from jaxlib.mlir import ir
 
-from hloverlap.passes.analysis.collectives import KINDS, is_group_call
+from hloverlap.passes.analysis import async_pairs
+from hloverlap.passes.analysis.collectives import KINDS, functions_with_collectives, is_group_call
 from hloverlap.passes.mlir.symbols import Symbols
 from hloverlap.passes.mlir.walk import INLINED_REGIONS, STEPS, TERMINATORS, FreeValues, ops_in
 
@@ -66,7 +67,7 @@ class Dataflow(Generic[Fact]):
         self._join = join
         self._transfer = transfer
         self._free = FreeValues()
-        self._holding = symbols.holding(*KINDS)
+        self._holding = functions_with_collectives(symbols)
         self._mask_flow: Dataflow[int] | None = None  # through functions without collectives, one for all of them
         self._masks: dict[str, list[int]] = {}
         self._visits = _VISITS_PER_OP * sum(len(ops_in(function)) for function in symbols.functions.values())
@@ -118,7 +119,7 @@ class Dataflow(Generic[Fact]):
             fact = base
             for operand in op.operands:
                 fact = join(fact, facts[operand])
-            if name in KINDS or is_group_call(op):
+            if name in KINDS or is_group_call(op) or async_pairs.started_kind(op) is not None:
                 fact = self._transfer(op, fact, point)
                 self._everything = join(self._everything, fact)
                 self._inside = join(self._inside, fact)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from jaxlib.mlir import ir
 
+from hloverlap.passes.analysis import async_pairs
+from hloverlap.passes.analysis.async_pairs import CUSTOM_CALL
 from hloverlap.passes.mlir import mhlo
 from hloverlap.passes.mlir.symbols import Symbols
 from hloverlap.passes.mlir.types import is_token
@@ -24,7 +26,6 @@ _ORDERED = frozenset(
         "stablehlo.send",
     }
 )
-_CUSTOM_CALL = "stablehlo.custom_call"
 # What can hold a token or run other ops. The other ops of StableHLO compute values from values, whatever their regions.
 _HOLDERS = STEPS.union(
     {
@@ -46,13 +47,15 @@ class Effects:
     def is_ordered(self, op: ir.Operation) -> bool:
         """Says whether an op is or holds a token, a barrier, a side effect, or an op of a dialect that nobody knows."""
         name = op.name
-        if name.startswith("stablehlo.") and name not in _ORDERED and name not in _HOLDERS and name != _CUSTOM_CALL:
+        if name.startswith("stablehlo.") and name not in _ORDERED and name not in _HOLDERS and name != CUSTOM_CALL:
             return False
         if name in mhlo.PURE:
             return False
         if name in _ORDERED or name.partition(".")[0] not in _KNOWN_DIALECTS:
             return True
-        if name == _CUSTOM_CALL:
+        if name == CUSTOM_CALL:
+            if async_pairs.is_start_or_done(op):
+                return True  # who writes the two apart says where the transfer begins and where it is waited for
             attributes = op.attributes
             if "has_side_effect" in attributes and attributes["has_side_effect"].value:
                 return True

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
-from hloverlap.passes.analysis.collectives import PERMUTE, mode_of
+from hloverlap.passes.analysis import async_pairs
+from hloverlap.passes.analysis.collectives import KINDS, PERMUTE, mode_of
 from hloverlap.passes.mlir.meshes import AxisPart, Group, Meshes
 from hloverlap.passes.mlir.modules import DeviceCounts
 
@@ -46,6 +47,8 @@ class ReplicaGroups:
 
         Raises MeshError for a mesh or an axis that is not there.
         """
+        if op.name not in KINDS:
+            return async_pairs.groups(op)
         attribute = op.attributes[GROUPS]
         if stablehlo.ReplicaGroupMeshAxesAttr.isinstance(attribute):
             spelled = stablehlo.ReplicaGroupMeshAxesAttr(attribute)
@@ -61,6 +64,10 @@ class ReplicaGroups:
         each partition): XLA:CPU has them all meet, also those that its pairs do not name (seen with jaxlib 0.10.2 and
         0.12.0), and XLA:GPU makes one communicator for them all. Raises MeshError.
         """
+        if op.name not in KINDS:
+            kind, is_global = f"stablehlo.{async_pairs.started_kind(op)}", async_pairs.is_global(op)
+            key = _Key(kind, None, is_global, mode_of(op), counts)
+            return tuple(_devices(key, async_pairs.groups(op)))
         spelled = None if op.name == PERMUTE else op.attributes[GROUPS]
         key = _Key(op.name, spelled, GLOBAL in op.attributes, mode_of(op), counts)
         if key not in self._known:

@@ -10,7 +10,13 @@ from collections.abc import Iterator, Mapping
 from jaxlib.mlir import ir
 
 from hloverlap.passes.analysis import groups, xla_streams
-from hloverlap.passes.analysis.collectives import KINDS, PERMUTE, Collective
+from hloverlap.passes.analysis.collectives import (
+    KINDS,
+    PERMUTE,
+    Collective,
+    collectives_in,
+    functions_with_collectives,
+)
 from hloverlap.passes.checks.fault import Fault
 from hloverlap.passes.context import Context
 from hloverlap.passes.machine.capabilities import Capabilities
@@ -43,7 +49,7 @@ class _Checker:
         self._counts = device_counts(module)
         self._symbols = symbols
         self._capabilities = capabilities
-        self._with_collectives = symbols.holding(*KINDS)
+        self._with_collectives = functions_with_collectives(symbols)
         self._grouped = groups.members_of_groups(symbols)
         # What XLA cannot take apart is in a way in a loop; that goes for versions that do not keep groups.
         self._looped = set() if capabilities.keeps_groups else groups.run_in_loops(symbols)
@@ -125,7 +131,7 @@ class _Checker:
         why = "XLA finds no stream for the collective and fails to compile"
         if not self._capabilities.keeps_groups:
             why = f"{_ONLY_ONCE}, as it finds no stream for the collective"
-        inner = ops_in(self._symbols.functions[str(self._symbols.callee(op))], *KINDS)
+        inner = collectives_in(self._symbols.functions[str(self._symbols.callee(op))])
         return Fault("VCL003", self._once(op), f"{called}{why}; annotate the collective itself.", op, tuple(inner))
 
     def _inside_group(self, op: ir.Operation, held: Mapping[str, str]) -> Iterator[Fault]:

@@ -1,4 +1,4 @@
-"""Finds conditionals and loops in which devices part ways and then wait for each other (VCL012).
+"""Conditionals and loops in which devices part ways and then wait for each other (VCL012).
 
 Only disagreement among the members of one group hangs, and XLA has all devices meet in a permute. What each device
 decides is not known, only which ones are sure to decide alike: so all branches must have the same collectives, as far
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from jaxlib.mlir import ir
 
 from hloverlap.passes.analysis.agreement import Agreement, parted
-from hloverlap.passes.analysis.collectives import KINDS, PERMUTE, pairs_of
+from hloverlap.passes.analysis.collectives import Collective, collectives_in, functions_with_collectives, is_collective
 from hloverlap.passes.analysis.divergence import Divergence
 from hloverlap.passes.analysis.loops import trip_count
 from hloverlap.passes.analysis.replica_groups import ReplicaGroups
@@ -31,13 +31,13 @@ _MOST_ITEMS = 10_000  # collectives of one branch, counted through calls
 
 def check(module: ir.Operation, symbols: Symbols, context: Context) -> None:
     """Looks at each conditional and loop with collectives in it."""
-    holding = symbols.holding(*KINDS)
+    holding = functions_with_collectives(symbols)
     if not any(_holds(op, holding, symbols) for op in ops_in(module, *STEPS)):
         return
     groups = ReplicaGroups(module)
     try:
         counts = required_counts(module, groups)
-        if any(max(map(max, groups.of(op, counts)), default=0) >= counts.devices for op in ops_in(module, *KINDS)):
+        if any(max(map(max, groups.of(op, counts)), default=0) >= counts.devices for op in collectives_in(module)):
             return  # XLA refuses it: VCL005
         decisions = Divergence(module, symbols, groups, counts).decisions()
     except MeshError:
@@ -81,19 +81,19 @@ class _Item:
     groups: tuple[Group, ...]
     pairs: tuple[Pair, ...]
     rounds: int | None
-    """How often a loop turns, where it says so."""
+    """Of a loop, where it says so."""
     inside: tuple[_Item, ...]
-    """What a loop holds."""
+    """Of a loop."""
     op: ir.Operation = dataclasses.field(compare=False)
 
     def devices(self, agreement: Agreement) -> tuple[int, int]:
-        """Gives two devices that meet in it and may part ways before."""
+        """Two that meet in it and may part ways before."""
         found = parted(agreement, self.groups)
         return found or self.inside[0].devices(agreement)
 
 
 def _between_parted(items: Iterable[_Item], agreement: Agreement) -> Iterator[_Item]:
-    """Gives the items that are between devices which may part ways."""
+    """Those that are between devices which may part ways."""
     for item in items:
         inside = tuple(_between_parted(item.inside, agreement))
         if inside or parted(agreement, item.groups):
@@ -101,7 +101,7 @@ def _between_parted(items: Iterable[_Item], agreement: Agreement) -> Iterator[_I
 
 
 class _Sequences:
-    """Lists the collectives of a region or function in order, also in what it calls."""
+    """The collectives of a region or function in order, also in what it calls."""
 
     def __init__(self, symbols: Symbols, groups: ReplicaGroups, counts: DeviceCounts) -> None:
         self._symbols, self._groups, self._counts = symbols, groups, counts
@@ -116,9 +116,9 @@ class _Sequences:
         return found[:_MOST_ITEMS]
 
     def _of_op(self, op: ir.Operation) -> Sequence[_Item]:
-        if op.name in KINDS:
-            pairs = tuple(sorted(pairs_of(op))) if op.name == PERMUTE else ()
-            return [_Item(op.name, self._groups.of(op, self._counts), pairs, None, (), op)]
+        if is_collective(op):
+            fact = Collective.of(op)
+            return [_Item(fact.kind, self._groups.of(op, self._counts), fact.canonical_pairs, None, (), op)]
         if (callee := self._symbols.callee(op)) is not None:
             return self._of_function(callee)
         inside = self.of(op.regions) if len(op.regions) else []
@@ -135,5 +135,5 @@ class _Sequences:
 
 
 def _holds(step: ir.Operation, holding: frozenset[str], symbols: Symbols) -> bool:
-    """Says whether there are collectives in a loop or conditional."""
-    return any(op.name in KINDS or symbols.callee(op) in holding for op in ops_in(step, *KINDS, *CALLS))
+    """Whether there are collectives in a loop or conditional."""
+    return bool(collectives_in(step)) or any(symbols.callee(op) in holding for op in ops_in(step, *CALLS))

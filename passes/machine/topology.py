@@ -1,4 +1,4 @@
-"""Says which host each partition lives on."""
+"""Which host each partition lives on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Pair = tuple[int, int]
 
 @dataclasses.dataclass(frozen=True)
 class Topology:
-    """Says where the partitions of a module are."""
+    """Where the partitions of a module are."""
 
     host: tuple[int, ...]
     """The host of each partition; a partition is a position in ``mesh.devices.flat``, never a device id."""
@@ -45,7 +45,7 @@ class Topology:
         )
 
     def __str__(self) -> str:
-        """Writes the topology as `parse` reads it."""
+        """The topology as `parse` reads it."""
         hosts, each = len(set(self.host)), self.host.count(self.host[0])
         if self.host != tuple(host for host in range(hosts) for _ in range(each)):
             return json.dumps(self.host, separators=(",", ":"))
@@ -55,14 +55,14 @@ class Topology:
 
     @property
     def size(self) -> int:
-        """Counts the partitions."""
+        """Number of partitions."""
         return len(self.host)
 
     def crosses(self, pair: Pair) -> bool:
-        """Says whether data of this (source, target) pair leaves its host. Pairs out of range do not."""
+        """Whether data of this (source, target) pair leaves its host. Pairs out of range do not."""
         source, target = pair
         return min(pair) >= 0 and max(pair) < self.size and self.host[source] != self.host[target]
 
     def any_crosses(self, pairs: Iterable[Pair]) -> bool:
-        """Says whether at least one pair leaves its host."""
+        """Whether at least one pair leaves its host."""
         return any(map(self.crosses, pairs))

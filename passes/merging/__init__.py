@@ -1,1 +1,1 @@
-"""Decides for merge-cross-host-transfers what is merged, and in which way."""
+"""How merge-cross-host-transfers decides what is merged, and in which way."""

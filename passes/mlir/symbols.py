@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from jaxlib.mlir import ir
 
 from hloverlap.passes.mlir.walk import FUNCTION, ops_in
@@ -43,20 +45,14 @@ class Symbols:
             return []
         return [str(self.callee(call)) for call in ops_in(self.functions[function], *CALLS)]
 
-    def holding(self, *names: str) -> frozenset[str]:
-        """Names the functions in which an op of these names stands, or that lead to such a function by calls.
-
-        The names must not be those of calls.
-        """
+    def leading_to(self, functions: Iterable[str]) -> frozenset[str]:
+        """Names these functions and those that lead to one of them by calls."""
         callers: dict[str, list[str]] = {}
-        waiting = []
-        for function, op in self.functions.items():
-            for inner in ops_in(op, *names, *CALLS):
-                if (callee := self.callee(inner)) is not None:
-                    callers.setdefault(callee, []).append(function)
-                else:
-                    waiting.append(function)
+        for caller in self.functions:
+            for callee in self.callees(caller):
+                callers.setdefault(callee, []).append(caller)
         found: set[str] = set()
+        waiting = list(functions)
         while waiting:
             if (function := waiting.pop()) not in found:
                 found.add(function)

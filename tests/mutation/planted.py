@@ -78,7 +78,7 @@ PLANTED = (
         "matmuls that are ready together are kept apart",
     ),
     Planted(
-        "_merged",
+        "merged_dots",
         "if not any(needed[need] >> bit & 1 for need in segment.needs[n])",
         "",
         "matmuls that need each other are taken for mergeable",

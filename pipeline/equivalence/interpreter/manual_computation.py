@@ -1,4 +1,4 @@
-"""Finds which part of a whole array each partition works on in Shardy's manual computations."""
+"""Shardy's manual computations: which part of a whole array each partition works on."""
 
 from __future__ import annotations
 

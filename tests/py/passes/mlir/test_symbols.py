@@ -29,11 +29,11 @@ func.func private @plain(%a: tensor<4xf32>) -> tensor<4xf32> {
 func.func private @missing(tensor<4xf32>) -> tensor<4xf32>"""
 
 
-def test_functions_hold_what_the_functions_that_they_call_hold(mlir: ir.Context) -> None:
+def test_what_leads_to_a_function_by_calls_is_found(mlir: ir.Context) -> None:
     module = ir.Module.parse(TEXT)
     symbols = Symbols(module.operation)
-    assert symbols.holding("stablehlo.sine") == {"main", "outer", "inner"}
-    assert symbols.holding("stablehlo.cosine") == frozenset()
+    assert symbols.leading_to(["inner"]) == {"main", "outer", "inner"}
+    assert symbols.leading_to([]) == frozenset()
     assert symbols.callees("main") == ["outer", "plain", "missing"]
     assert symbols.callees("nobody") == []
 
