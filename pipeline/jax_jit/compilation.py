@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import time
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +12,7 @@ from jaxlib.mlir import ir
 
 from hloverlap.passes.mlir.symbols import symbol_name
 from hloverlap.pipeline.jax_internals import jit_hook
-from hloverlap.pipeline.jax_jit import partitioner, rewriting
+from hloverlap.pipeline.jax_jit import caller, partitioner, rewriting
 from hloverlap.pipeline.jax_jit.config import JitConfig
 from hloverlap.pipeline.jax_jit.partitioner import PartitionerCallback
 from hloverlap.pipeline.jax_jit.records import CompileRecord, Outcome, PartitionerPermutes
@@ -55,7 +54,9 @@ class Compilation:
         self._callback = callback
         self._keep = keep
         function = rewriting.function_name(symbol_name(module.operation))
-        self._record = CompileRecord(function, "unchanged", "", platform, len(devices), str(token))
+        self._record = CompileRecord(
+            function, "unchanged", "", platform, len(devices), str(token), caller=caller.place()
+        )
 
     def run(self) -> Any:
         """Gives the executable of the rewritten module, or of the original where there is a reason, which is recorded.
@@ -129,7 +130,7 @@ class Compilation:
         if self._config.strict:
             self._finish("failed", message)
             raise error
-        warnings.warn(f"{self._record.function} runs as it was written; {message}", PipelineWarning, stacklevel=2)
+        caller.warn(f"{self._record.title} runs as it was written; {message}", PipelineWarning)
         return self._original("failed", message)
 
     def _timed(self, module: ir.Module, options: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import os
 import threading
 from collections.abc import Iterator, Mapping
 from typing import Literal
@@ -15,6 +16,8 @@ Outcome = Literal["rewritten", "unchanged", "failed", "not covered", "left out",
 
 # As many functions as jax's own caches hold (`max_size` in jax._src.util.cache): what is older is compiled anew.
 MOST_RECORDS = 4096
+
+_UNNAMED = "_unnamed_function"  # jax's, in jax._src.linear_util or jax._src.pjit
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,6 +71,15 @@ class CompileRecord:
     """SHA-256, in hex, of the module that was compiled, without locations; "" where it was not looked at."""
     partitioner: PartitionerPermutes | None = None
     """None where ``partitioner_permutes`` was not asked for."""
+    caller: str = ""
+    """``file:line`` of the user's code for which it was compiled; "" where that is not known."""
+
+    @property
+    def title(self) -> str:
+        """What to call the function: what jax has no name for, as each eager ``shard_map``, is named by its caller."""
+        if self.function != _UNNAMED or not self.caller:
+            return self.function
+        return f"{self.function} at {os.path.basename(self.caller)}"
 
     @property
     def changes(self) -> str:

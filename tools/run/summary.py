@@ -92,7 +92,7 @@ def as_text(processes: Sequence[Process], decorated: bool = False) -> str:
     for record, *more in shown.values():
         if details := _details(record):
             times = f" ({1 + len(more)} times)" if more else ""
-            lines += [f"{record.function}{times}:", *(f"  {line}" for line in details)]
+            lines += [f"{record.title}{times}:", *(f"  {line}" for line in details)]
     return "\n".join(lines)
 
 
@@ -105,14 +105,14 @@ def _is_worth_a_row(entry: CompileRecord) -> bool:
 
 def _alike(record: CompileRecord) -> tuple[object, ...]:
     """What is equal for records of which the same can be said."""
-    same = record.function, record.platform, record.devices, record.outcome, record.changes
+    same = record.title, record.platform, record.devices, record.outcome, record.changes
     return (*same, *_details(record))
 
 
 def _row(alike: Sequence[CompileRecord]) -> list[str]:
     record = alike[0]
     return [
-        record.function,
+        record.title,
         str(len(alike)),
         f"{record.devices} {record.platform}",
         record.outcome,
@@ -127,7 +127,7 @@ def _details(entry: CompileRecord) -> list[str]:
 
     lines = [] if entry.outcome in ("rewritten", "unchanged") else [entry.message]
     told = [*entry.remarks, *(entry.partitioner.remarks if entry.partitioner else ())]
-    counts = Counter(remarks.as_text(remark, entry.function) for remark in told)
+    counts = Counter(remarks.as_text(remark, entry.title) for remark in told)
     texts = [f"{count} x {text}" if count > 1 else text for text, count in counts.items()]
     lines += texts[:_MOST_REMARKS]
     if len(texts) > _MOST_REMARKS:

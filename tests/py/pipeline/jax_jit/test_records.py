@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import pathlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -252,3 +253,30 @@ def test_a_lone_permute_in_any_order_is_compiled_as_it_is() -> None:
     (record,) = [each for each in compiled if each.function == "squared"]
     assert record.outcome == "unchanged"
     assert "num-sorted" not in record.changes
+
+
+def test_a_warning_and_a_record_point_at_the_users_call() -> None:
+    f = pipeline.jit(both_ways, [Refuse()])
+    with pytest.warns(PipelineWarning) as warned:
+        f(X)  # the call
+    (warning,) = warned
+    lines = pathlib.Path(__file__).read_text().splitlines()
+    assert (warning.filename, lines[warning.lineno - 1].strip()) == (__file__, "f(X)  # the call")
+    assert entry_of("both_ways").caller == f"{__file__}:{warning.lineno}"
+    assert entry_of("both_ways").title == "both_ways"
+
+
+def test_what_jax_has_no_name_for_is_named_by_its_caller() -> None:
+    mesh = Mesh(np.array(jax.devices()), ("x",))
+    ring = [(i, (i + 1) % 8) for i in range(8)]
+
+    def local(x: jax.Array) -> jax.Array:
+        return jax.lax.ppermute(x, "x", ring)  # compiled by itself: nobody jits the shard_map
+
+    with pipeline.enabled("overlap") as compiled:
+        jax.shard_map(local, mesh=mesh, in_specs=P("x", None), out_specs=P("x", None))(X)
+    titles = [record.title for record in compiled if record.remarks]
+    line = next(
+        n for n, text in enumerate(pathlib.Path(__file__).read_text().splitlines(), 1) if "by itself: n" in text
+    )
+    assert f"_unnamed_function at test_records.py:{line}" in titles
