@@ -55,6 +55,7 @@ says:   error: VCL001: The stream annotation 'fast' is no decimal number of 32 b
         "VCL015": "it is in a group, and a device that receives nothing does not get zeros",
         "VCL016": "a group that is to stay whole, which this XLA refuses in many places",
         "VCL017": "a scheduling group in a function that runs twice in a row, which XLA refuses",
+        "VCL018": "the module does not say for how many devices it is",
     }
 
     def run(self, op: ir.Operation, context: Context) -> None:

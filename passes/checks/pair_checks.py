@@ -1,4 +1,4 @@
-"""Checks source-target pairs that cannot be meant (VCL005 to VCL008)."""
+"""Source-target pairs that cannot be meant (VCL005 to VCL008), and modules that say too little for theirs (VCL018)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Sequence
 
 from jaxlib.mlir import ir
 
-from hloverlap.passes.analysis.collectives import PERMUTE, mode_of, pairs_of
+from hloverlap.passes.analysis.collectives import KINDS, PERMUTE, mode_of, pairs_of
+from hloverlap.passes.analysis.required_devices import shortage
 from hloverlap.passes.context import Context
 from hloverlap.passes.machine.topology import Pair
+from hloverlap.passes.mlir.meshes import MeshError
 from hloverlap.passes.mlir.modules import device_counts
 from hloverlap.passes.mlir.symbols import Symbols
 from hloverlap.passes.mlir.walk import ops_in
@@ -17,9 +19,18 @@ from hloverlap.passes.mlir.walk import ops_in
 def check(module: ir.Operation, symbols: Symbols, context: Context) -> None:
     """Looks at the pairs of every permute."""
     counts = device_counts(module)
+    if lacking := _lacking(module):
+        context.remark("VCL018", lacking, ops_in(module, *KINDS)[0], "warning")
     for op in ops_in(module, PERMUTE):
         mode = mode_of(op)
         _pairs(op, pairs_of(op), mode, counts.ids(mode), context)
+
+
+def _lacking(module: ir.Operation) -> str:
+    try:
+        return shortage(module)
+    except MeshError as error:
+        return f"Its replica groups cannot be read: {error}."
 
 
 def _pairs(op: ir.Operation, pairs: Sequence[Pair], mode: str, count: int | None, context: Context) -> None:

@@ -63,6 +63,14 @@ def device_counts(module: ir.Module | ir.Operation) -> DeviceCounts:
     return DeviceCounts(*(count if count > 0 else None for count in counts))
 
 
+def set_device_counts(module: ir.Operation, counts: DeviceCounts) -> None:
+    """Has a module say for how many devices it is, in place; what is None stays as it is."""
+    number = ir.IntegerType.get_signless(32, module.context)
+    for name, count in ((REPLICAS, counts.replicas), (PARTITIONS, counts.partitions)):
+        if count is not None:
+            module.attributes[name] = ir.IntegerAttr.get(number, count)
+
+
 def uses_shardy(module: ir.Module) -> bool:
     """Says whether the shardings are Shardy's: an op of its dialect, or, as jax.export writes it, an attribute."""
     if any(name.startswith("xla.sdy.") for name in frontend_attributes.read(module.operation)):

@@ -7,12 +7,13 @@ import dataclasses
 from jaxlib.mlir import ir
 
 from hloverlap.passes.analysis.collectives import KINDS, PERMUTE, Collective
+from hloverlap.passes.analysis.required_devices import required_counts
 from hloverlap.passes.machine.capabilities import capabilities
 from hloverlap.passes.machine.topology import Pair
 from hloverlap.passes.machine.xla_options import COMBINE_THRESHOLD_DEFAULT
 from hloverlap.passes.mlir import frontend_attributes, mhlo
 from hloverlap.passes.mlir.locations import source_of
-from hloverlap.passes.mlir.modules import bytecode, device_counts, uses_shardy
+from hloverlap.passes.mlir.modules import bytecode, set_device_counts, uses_shardy
 from hloverlap.passes.mlir.symbols import symbol_name
 from hloverlap.passes.mlir.walk import function_of, ops_in
 from hloverlap.pipeline.audit.foresight import Foreseen, foresee
@@ -73,9 +74,10 @@ def tag(module: ir.Module, combine_limit: int = COMBINE_THRESHOLD_DEFAULT) -> Ta
         for number, op in enumerate(ops_in(copy, *KINDS)):
             collectives.append(_describe(op, number))
             frontend_attributes.update(op, {ID_ATTRIBUTE: str(number)})
+        counts = required_counts(copy)
+        set_device_counts(copy, counts)
         foreseen = foresee(copy, capabilities(), combine_limit)
         image = bytecode(copy)
-    counts = device_counts(module)
     return Tagged(
         image,
         tuple(collectives),

@@ -11,8 +11,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Literal
 
+from hloverlap.passes.analysis.required_devices import required_counts
 from hloverlap.passes.machine.topology import Topology
-from hloverlap.passes.mlir.modules import bytecode, device_counts
+from hloverlap.passes.mlir.modules import bytecode, set_device_counts
 from hloverlap.pipeline.children import child
 from hloverlap.pipeline.children.ends import End
 from hloverlap.pipeline.children.process_group import free_port
@@ -80,19 +81,22 @@ def check(
     module, rewritten = (programs.module_of(program)[0] for program in (before, after))
     if processes is None:
         processes = max(2, _hosts(topology))
-    devices = device_counts(module).devices
+    counts = required_counts(module.operation)  # what the module does not say, XLA would take for one
     with tempfile.TemporaryDirectory(prefix="hlo-opt-check-") as name:
         folder = pathlib.Path(name)
-        (folder / "before").write_bytes(bytecode(module))
-        (folder / "after").write_bytes(bytecode(rewritten))
+        for role, program in (("before", module), ("after", rewritten)):
+            with program.context:
+                counted = program.operation.clone().operation
+            set_device_counts(counted, counts)
+            (folder / role).write_bytes(bytecode(counted))
         request: dict[str, object] = {"way": way, "seeds": list(seeds), "time_limit": time_limit}
         if way == "processes":
             request |= {"processes": processes, "coordinator": f"127.0.0.1:{free_port()}"}
         (folder / "request.json").write_text(json.dumps(request), encoding="utf-8")
         if way == "processes":
-            result = _run_processes(folder, devices, processes, time_limit)
+            result = _run_processes(folder, counts.devices, processes, time_limit)
         else:
-            result = _run_child(folder, devices, time_limit, progress or (lambda stage: None))
+            result = _run_child(folder, counts.devices, time_limit, progress or (lambda stage: None))
     if result.status != "not-run":
         return result
     difference = structure.first_difference(module, rewritten)

@@ -105,6 +105,12 @@ def _pass_context(module: ir.Module, topology: Topology | str | None, target: Ta
     if isinstance(topology, str):
         topology = Topology.parse(topology)
     if topology is not None and (size := device_counts(module).topology_size) not in (None, topology.size):
+        if size == 1:
+            raise TopologyError(
+                f"the topology gives the hosts of {topology.size} devices, but the module runs on one device, so "
+                f"nothing in it goes between hosts: leave the topology out, or lower the program for {topology.size} "
+                "devices"
+            )
         raise TopologyError(f"the topology has {topology.size} partitions but the module is for {size}")
     if isinstance(target, str):
         target = targets.find(target)
