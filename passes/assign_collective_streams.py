@@ -79,6 +79,7 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "4", comb
     collectives: Literal["permute", "all"] = option("permute", "which collectives to place")
 
     def run(self, op: ir.Operation, context: Context) -> None:
+        """Annotates what gains by a stream of its own, and says of every collective why or why not."""
         if self.max_streams < 1:
             raise PassError(f"max-streams={self.max_streams} leaves no stream to use; give at least 1")
         if self.first_stream < 0:

@@ -1,4 +1,4 @@
-"""The pass interface: a frozen dataclass whose fields are its options.
+"""Defines what a pass is: a frozen dataclass whose fields are its options.
 
     @dataclasses.dataclass(frozen=True)
     class CountPermutes(Pass):
@@ -26,26 +26,27 @@ from hloverlap.passes.quoting import quoted
 
 
 def option(default: Any, help: str) -> Any:
-    """A field of a pass that the user may set: int, bool, str, or a Literal of the allowed words."""
+    """Makes a field of a pass that the user may set: int, bool, str, or a Literal of the allowed words."""
     return dataclasses.field(default=default, metadata={"help": help})
 
 
 @dataclasses.dataclass(frozen=True)
 class Option:
-    """One option as text sees it; `name` is spelled with dashes.
-
-    type: ``int``, ``bool`` or ``str``; choices: the allowed words when the field is a Literal, else ().
-    """
+    """Describes one option as text sees it."""
 
     name: str
+    """Spelled with dashes."""
     field: str
+    """The name of the dataclass field."""
     type: type
+    """``int``, ``bool`` or ``str``."""
     choices: tuple[str, ...]
+    """The allowed words when the field is a Literal, else ()."""
     default: Any
     help: str
 
     def parse(self, text: str) -> Any:
-        """The value that `text` spells; ValueError says what would be valid."""
+        """Reads the value that `text` spells; ValueError says what would be valid."""
         if self.choices:
             if text in self.choices:
                 return text
@@ -64,18 +65,18 @@ class Option:
         return text
 
     def format(self, value: Any) -> str:
-        """How `value` is spelled in a pipeline."""
+        """Spells `value` as a pipeline does."""
         return quoted(str(value).lower() if isinstance(value, bool) else str(value))
 
     @property
     def type_name(self) -> str:
-        """The type as help shows it."""
+        """Gives the type as help shows it."""
         return "|".join(self.choices) or self.type.__name__
 
 
 @dataclasses.dataclass(frozen=True)
 class Pass:
-    """Base of every pass. `run` must keep the rules in the README: deterministic, idempotent, never worse."""
+    """Is the base of every pass. `run` must keep the rules in the README: deterministic, idempotent, never worse."""
 
     name: ClassVar[str]
     """As written in a pipeline."""
@@ -102,7 +103,7 @@ class Pass:
     @classmethod
     @functools.cache  # reading type hints takes a millisecond
     def options(cls) -> tuple[Option, ...]:
-        """The options in the order of the fields."""
+        """Lists the options in the order of the fields."""
         hints = typing.get_type_hints(cls)
         found = []
         for field in dataclasses.fields(cls):
@@ -121,7 +122,7 @@ class Pass:
         return tuple(found)
 
     def __str__(self) -> str:
-        """The textual form, with the options that differ from their default."""
+        """Writes the textual form, with the options that differ from their default."""
         spelled = " ".join(
             f"{option.name}={option.format(getattr(self, option.field))}"
             for option in self.options()

@@ -62,6 +62,7 @@ after:  %a = "stablehlo.collective_permute"(%x) <{… [[1, 0], [0, 1]] …}>
     }
 
     def run(self, op: ir.Operation, context: Context) -> None:
+        """Removes and shares in each block, then puts pairs in order where XLA joins equal ones."""
         effects = Effects(Symbols(op))
         counts = device_counts(op)
         groups = ReplicaGroups(op)

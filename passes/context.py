@@ -1,4 +1,4 @@
-"""What a pass is told about the world, and where it leaves word of what it did."""
+"""Tells a pass about the world, and takes word of what it did."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hloverlap.passes.remark import Remark
 
 
 class Declined(NamedTuple):
-    """Why a pass leaves something as it is."""
+    """Says why a pass leaves something as it is."""
 
     code: str
     """The code of the remark that says so."""
@@ -27,23 +27,21 @@ class Declined(NamedTuple):
 
 @dataclasses.dataclass
 class Context:
-    """One run of a pipeline over one module.
-
-    topology: which host each partition lives on; None when nobody said (then nothing crosses hosts).
-    target: the machine that the result is for, None when nobody said: then a pass does what XLA can make use of
-        anywhere, and nothing that rests on what transfers cost.
-    capabilities: of the XLA version that the result is for.
-    remarks: in the order in which passes made them.
-    statistics: pass name -> statistic -> count; filled by `count`.
-    compile_options: what XLA must be told for the rewrite to take effect, name -> value.
-    """
+    """Holds what the passes of one run over one module are told, and what they say."""
 
     topology: Topology | None = None
+    """Which host each partition lives on; None when nobody said (then nothing crosses hosts)."""
     target: Target | None = None
+    """The machine that the result is for. None when nobody said: then a pass does what XLA can make use of anywhere,
+    and nothing that rests on what transfers cost."""
     capabilities: Capabilities = dataclasses.field(default_factory=Capabilities)
+    """What the XLA version can do that the result is for."""
     remarks: list[Remark] = dataclasses.field(default_factory=list)
+    """In the order in which passes made them."""
     statistics: dict[str, dict[str, int]] = dataclasses.field(default_factory=dict)
+    """Pass name -> statistic -> count; filled by `count`."""
     compile_options: dict[str, CompileOption] = dataclasses.field(default_factory=dict)
+    """What XLA must be told for the rewrite to take effect, name -> value."""
 
     def remark(self, code: str, message: str, op: ir.Operation | None = None, severity: str = "remark") -> None:
         """Leaves a remark about `op`, at the source line it came from."""
@@ -56,12 +54,12 @@ class Context:
         counts[statistic] = counts.get(statistic, 0) + amount
 
     def need_option(self, name: str, value: CompileOption) -> None:
-        """Asks for an XLA option; of two wishes for a number the larger one holds."""
+        """Asks for an XLA option; where two passes ask for a number, the larger one holds."""
         held = self.compile_options.get(name)
         if isinstance(held, int) and isinstance(value, int) and not isinstance(value, bool):
             value = max(held, value)
         self.compile_options[name] = value
 
     def errors(self) -> Iterable[Remark]:
-        """The remarks that make a run a failure."""
+        """Gives the remarks that make a run a failure."""
         return (remark for remark in self.remarks if remark.severity == "error")

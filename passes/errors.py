@@ -1,4 +1,4 @@
-"""What can go wrong, as sentences for the user. `HloverlapError` is the base of all of it."""
+"""Names what can go wrong, as sentences for the user. `HloverlapError` is the base of all of it."""
 
 from __future__ import annotations
 
@@ -8,35 +8,35 @@ from hloverlap.passes.remark import Remark
 
 
 class HloverlapError(Exception):
-    """What was given cannot be used, or this machine cannot do what was asked. The text says what and where."""
+    """Says that what was given cannot be used, or this machine cannot do what was asked, with what and where."""
 
 
 class PassError(HloverlapError):
-    """A pass cannot do what its options or the module ask; the text is one sentence for the user."""
+    """Says that a pass cannot do what its options or the module ask; the text is one sentence for the user."""
 
 
 class TopologyError(HloverlapError, ValueError):
-    """The topology cannot be read, or is of another size than the module."""
+    """Says that the topology cannot be read, or is of another size than the module."""
 
 
 class TargetError(HloverlapError, ValueError):
-    """There is no such target, or its file cannot be read."""
+    """Says that there is no such target, or that its file cannot be read."""
 
 
 class OptionError(HloverlapError, ValueError):
-    """XLA does not take an option that it was given, or the target."""
+    """Says that XLA does not take an option that it was given, or the target."""
 
 
 class UnavailableError(HloverlapError):
-    """There is no compiler for the target here, or it does not run; the text says what to install, or what it said."""
+    """Says that no compiler for the target is here, or none that runs: what to install, or what it said."""
 
 
 class PipelineError(HloverlapError):
-    """A pipeline is ill-formed, or a pass in it failed."""
+    """Says that a pipeline is ill-formed, or that a pass in it failed."""
 
 
 class PipelineTextError(PipelineError):
-    """A mistake in pipeline text; the line and a caret under the character follow the sentence."""
+    """Says what is wrong in pipeline text; the line and a caret under the character follow the sentence."""
 
     message: str
     """The sentence alone."""
@@ -55,7 +55,7 @@ class PipelineTextError(PipelineError):
 
 
 class PassFailedError(PipelineError):
-    """A pass, or the verifier after it, refused the module."""
+    """Says that a pass, or the verifier after it, refused the module."""
 
     pass_name: str
     """The pass; "" when MLIR does not tell which."""
@@ -69,7 +69,7 @@ class PassFailedError(PipelineError):
 
 
 def did_you_mean(word: str, candidates: Sequence[str]) -> str:
-    """``; did you mean 'x'?`` with the nearest candidate, or "" when none is near."""
+    """Gives ``; did you mean 'x'?`` with the nearest candidate, or "" when none is near."""
     import difflib  # only an error pays for it
 
     near = difflib.get_close_matches(word, candidates, n=1, cutoff=0.6)

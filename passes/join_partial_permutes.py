@@ -34,7 +34,9 @@ _Permutes: TypeAlias = list[Collective]
 
 @dataclasses.dataclass(frozen=True)
 class JoinPartialPermutes(Pass):
-    """Each device sends what the permute would send in which it is a source; the result of each permute is the joined
+    """Joins permutes of which each device is a source or a target at most once.
+
+    Each device sends what the permute would send in which it is a source; the result of each permute is the joined
     one's on its targets, and zeros elsewhere. Only what is ready at the same time is joined, and only where the
     transfers that are saved are estimated to take longer than the selects before it.
     """
@@ -64,6 +66,7 @@ after:  %c = stablehlo.select %from_1, %y, %x
     }
 
     def run(self, op: ir.Operation, context: Context) -> None:
+        """Joins what it can in each segment of the module."""
         symbols = Symbols(op)
         joiner = _Joiner(self, context, DeviceIds(op, symbols))
         for segment in segments_with_permutes(symbols, at_least=2):
@@ -101,7 +104,7 @@ class _Joiner:
     def _sets(
         self, facts: Mapping[Collective, int], levels: Sequence[int], declined: dict[Collective, Declined]
     ) -> list[_Permutes]:
-        """All that can be joined at all, each in the first set that it fits.
+        """Collects all that can be joined at all, each in the first set that it fits.
 
         Those of one level are independent, for a level counts permutes too; and making one of some of one level leaves
         all levels as they are, so it never makes a cycle.
@@ -122,7 +125,7 @@ class _Joiner:
         return [part for alike in sets.values() for part in alike]
 
     def _is_partial(self, fact: Collective) -> bool:
-        """Whether a permute leaves room for another, and anybody uses its result."""
+        """Says whether a permute leaves room for another, and anybody uses its result."""
         count = self._ids.count(fact.mode)
         return bool(fact.pairs) and has_uses(fact.op.results[0]) and (count is None or len(fact.pairs) < count)
 
@@ -152,21 +155,21 @@ class _Joiner:
         return Declined("JPP002", "none of its type that is ready at the same time has other sources and other targets")
 
     def _pays(self, fact: Collective, part: _Permutes) -> bool:
-        """Whether the estimate says that one more is worth joining; not where the costs are not known."""
+        """Says whether joining one more is estimated to pay; it does not where the costs are not known."""
         try:
             return self._estimate([*part, fact]) <= WORTH * (self._estimate(part) + self._costs.apart([fact]))
         except UnknownCostError:
             return False
 
     def _estimate(self, part: _Permutes) -> float:
-        """Microseconds of one permute of all, and of choosing what each device sends."""
+        """Estimates the microseconds of one permute of all, and of choosing what each device sends."""
         joined = dataclasses.replace(part[0], pairs=tuple(pair for fact in part for pair in fact.pairs))
         selects = len({fact.op.operands[0] for fact in part}) - 1
         chosen = self._costs.copies(selects * _SELECT * part[0].bytes) if selects else 0.0
         return self._costs.together([joined]) + chosen
 
     def _join(self, part: _Permutes) -> None:
-        """Puts one permute where the last of them stood. They stand side by side."""
+        """Puts one permute where the last of the part stood. They stand side by side."""
         joined, apart = self._estimate(part), self._costs.apart(part)
         others = f"{len(part) - 1} other" + "s" * (len(part) > 2)
         gain = f"about {joined:.0f} us on {self._costs.name} instead of {apart:.0f} us"

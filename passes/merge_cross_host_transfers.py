@@ -28,7 +28,7 @@ from hloverlap.passes.mlir.walk import ops_in
 
 @dataclasses.dataclass(frozen=True)
 class MergeCrossHostTransfers(Pass):
-    """Two ways: `group` is one launch of several permutes, which XLA:GPU knows; `concat` is one permute of packed data.
+    """Merges in two ways: `group` is one launch of several permutes, which XLA:GPU knows; `concat` packs their data.
 
     `auto` packs small permutes with the same pairs, groups what is ready together, packed or not, and leaves the rest
     alone: large ones, and those with the same pairs, which XLA:GPU joins by itself. It asks what transfers cost on the
@@ -77,6 +77,7 @@ after:  %0:2 = call @collectives_group(%x, %y) {mhlo.frontend_attributes =
     min_count: int = option(2, "fewest permutes worth merging")
 
     def run(self, op: ir.Operation, context: Context) -> None:
+        """Merges the independent permutes of each block, and says of the others why they are left."""
         if self.min_count < 2:
             raise PassError(f"min-count={self.min_count} merges nothing with itself; give at least 2")
         if self.max_bytes < 1:
@@ -113,7 +114,7 @@ after:  %0:2 = call @collectives_group(%x, %y) {mhlo.frontend_attributes =
         )
 
     def _is_candidate(self, permute: Collective, context: Context) -> bool:
-        """Whether it is one to merge; the user is told of one that would be, but for what it is."""
+        """Says whether a permute is one to merge; the user is told of one that would be, but for what it is."""
         crosses = context.topology is not None and context.topology.any_crosses(permute.pairs)
         auto = self.strategy == self.scope == "auto"
         gains_inside = auto and context.target is not None and context.target.costs.peer is not None
@@ -133,7 +134,7 @@ after:  %0:2 = call @collectives_group(%x, %y) {mhlo.frontend_attributes =
         self.count(context, "num-declined")
 
     def _tell(self, strategy: Strategy, permutes: list[Collective], context: Context) -> None:
-        """Says of each that it becomes part of one transfer, and counts it."""
+        """Says of each permute that it becomes part of one transfer, and counts it."""
         size = sum(permute.bytes for permute in permutes)
         others = f"{len(permutes) - 1} other" + "s" * (len(permutes) > 2)
         gain = ""

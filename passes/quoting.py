@@ -1,4 +1,4 @@
-"""How the value of an option is written in pipeline text, and read from it.
+"""Writes the value of an option in pipeline text, and reads it.
 
 The marks are MLIR's: what stands in quotes, or in braces that close, is one value. A value that has both kinds of quote
 stands in single quotes, with its own single quotes doubled: MLIR's reader takes the two halves for one value, too.
@@ -28,7 +28,7 @@ def unquoted(text: str) -> str:
 
 
 def closing_brace(text: str, start: int) -> int:
-    """The offset of the brace that closes the one at `start`, -1 when none does. Quoted text is passed over."""
+    """Finds the brace that closes the one at `start`, -1 when none does. Quoted text is passed over."""
     depth, quote = 0, ""
     for offset in range(start, len(text)):
         character = text[offset]

@@ -15,6 +15,7 @@ class ExitStatus(enum.IntEnum):
     DIFFERENT = 3, "--check found a difference; the output is not written"
     WORSE = 4, "the second module is worse than the first, or XLA does not compile the one module"
     OVER_BUDGET = 5, "a --fail-on budget is broken"
+    NOT_CHECKED = 6, "--check could not run the module here, so nobody knows; the output is written"
     INTERNAL = 70, "an internal error, which is a bug of ours; HLOVERLAP_DEBUG=1 shows where it comes from"
 
     meaning: str

@@ -74,8 +74,9 @@ def _find(given: argparse.Namespace) -> Program:
 
 
 def _install(given: argparse.Namespace) -> State:
-    """Has the pipeline installed as soon as the program, or a Python that it starts, imports jax, and the summary
-    written at the end.
+    """Has the pipeline installed as soon as the program, or a Python that it starts, imports jax.
+
+    The summary is written at the end.
     """
     # jaxlib must not be loaded in this process before the program does it: see `import_hook`.
     from hloverlap.tools.run import workers

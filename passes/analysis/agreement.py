@@ -1,4 +1,4 @@
-"""Which devices are sure to see the same value: the fact that `divergence` carries from value to value."""
+"""Computes which devices are sure to see the same value: the fact that `divergence` carries from value to value."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Agreements:
         self._joined: dict[tuple[Agreement, Agreement], Agreement] = {}
 
     def of(self, keys: Iterable[Hashable]) -> Agreement:
-        """Devices with equal keys agree."""
+        """Says that devices with equal keys agree."""
         numbers: dict[Hashable, int] = {}
         return tuple(numbers.setdefault(key, len(numbers)) for key in keys)
 
     def join(self, one: Agreement, other: Agreement) -> Agreement:
-        """Agreement on what depends on two values: devices that agree on both."""
+        """Says which devices agree on what depends on two values: those that agree on both."""
         if one is other or other is self.all:
             return one
         if one is self.all:
@@ -41,14 +41,14 @@ class Agreements:
         return self._joined[pair]
 
     def join_all(self, agreements: Iterable[Agreement]) -> Agreement:
-        """Agreement on what depends on several values."""
+        """Says which devices agree on what depends on several values."""
         joined = self.all
         for agreement in agreements:
             joined = self.join(joined, agreement)
         return joined
 
     def gathered(self, value: Agreement, groups: Iterable[Group], by_member: bool) -> Agreement:
-        """Agreement on what each group makes of the values of all its members.
+        """Says which devices agree on what each group makes of the values of all its members.
 
         Members of a group agree, and groups whose members agree one by one. by_member: each member has a part of its
         own, so that only those at the same place of their groups can agree. A device in no group has a value of its
@@ -63,7 +63,7 @@ class Agreements:
 
 
 def parted(agreement: Agreement, groups: Iterable[Group]) -> tuple[int, int] | None:
-    """Two members of one group that may see different values; None where each group agrees."""
+    """Finds two members of one group that may see different values; None where each group agrees."""
     for group in groups:
         for device in group:
             if agreement[device] != agreement[group[0]]:

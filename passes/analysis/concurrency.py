@@ -1,9 +1,9 @@
-"""Which collectives can be in flight together, decided with a bounded number of lanes.
+"""Finds which collectives can be in flight together, with a bounded number of lanes.
 
-A lane is a queue: its members run one after the other, as on a CUDA stream. Every value carries a clock, a tuple
-with one number a lane: the last position on that lane that the value depends on. A collective whose clock has not
-reached the tail of a lane can be in flight with what is there. So each collective costs one look at each lane,
-and no two collectives are ever compared.
+A lane is a queue: its members run one after the other, as on a CUDA stream. Every value carries a clock, a tuple with
+one number a lane: the last position on that lane that the value depends on. A collective whose clock has not reached
+the tail of a lane can be in flight with what is there. So each collective costs one look at each lane, and no two
+collectives are ever compared.
 """
 
 from __future__ import annotations
@@ -32,11 +32,12 @@ _MOST_USER_LANES = 32  # a module that names more streams has the rest share one
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Member:
-    """One execution path of one op. position: its number on its unit's lane, from 1."""
+    """One execution path of one op."""
 
     op: ir.Operation
     instance: Instance
     position: int
+    """Its number on its unit's lane, from 1."""
 
 
 class Rival(NamedTuple):
@@ -73,14 +74,14 @@ class Unit:
 
 @dataclasses.dataclass(frozen=True)
 class Lanes:
-    """units: in order of their first member. roots: the execution paths.
-
-    unfollowed: functions whose every call could not be looked at, since there are too many paths to them.
-    """
+    """Holds the collectives of a module by the queues that they are in."""
 
     units: tuple[Unit, ...]
+    """In order of their first member."""
     roots: tuple[Instance, ...]
+    """The execution paths."""
     unfollowed: frozenset[str]
+    """Functions whose every call could not be looked at, since there are too many paths to them."""
 
 
 def place(
@@ -193,8 +194,10 @@ class _Placer:
         return unit
 
     def _new_unit(self, fact: Collective, clock: Clock, alike: Unit | None = None) -> Unit:
-        """A unit in the lane that fits best. alike: the last one with the same pairs: it uses the same links, so that
-        the two would only get in each other's way on lanes of their own.
+        """Makes a unit in the lane that fits best.
+
+        alike: the last one with the same pairs: it uses the same links, so that the two would only get in each other's
+        way on lanes of their own.
         """
         if (chosen := self._chosen(fact)) is not None:
             lane = self._user_lanes[chosen_stream(fact, self._capabilities)]

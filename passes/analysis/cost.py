@@ -1,4 +1,4 @@
-"""How long permutes take on a target: enough to say whether merging them pays, not to predict a run.
+"""Estimates how long permutes take on a target: enough to say whether merging them pays, not to predict a run.
 
 The time of one transfer is launch + latency + bytes / bandwidth of the busiest link, in the units of `Costs`.
 """
@@ -14,7 +14,7 @@ from hloverlap.passes.machine.topology import Topology
 
 
 class UnknownCostError(Exception):
-    """An estimate needs what is not known of the target. The text is a clause that says what, and how to say it."""
+    """Says that an estimate needs what is not known of the target; the text is a clause: what, and how to say it."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,41 +29,41 @@ class CostModel:
 
     @property
     def name(self) -> str:
-        """What a remark calls the target."""
+        """Gives what a remark calls the target."""
         return self.target.name if self.target else "an unknown machine"
 
     @property
     def joins_equal_pairs(self) -> bool:
-        """Whether XLA makes one launch of independent permutes with equal pairs by itself, without copies."""
+        """Says whether XLA makes one launch of independent permutes with equal pairs by itself, without copies."""
         return self.target is None or self.target.is_gpu
 
     @property
     def has_groups(self) -> bool:
-        """Whether a ``_collectives_group`` is one launch there."""
+        """Says whether a ``_collectives_group`` is one launch there."""
         return self.target is None or self.target.is_gpu
 
     def together(self, permutes: Sequence[Collective]) -> float:
-        """Microseconds of permutes that are one launch: the busiest end of a link decides."""
+        """Estimates the microseconds of permutes that are one launch: the busiest end of a link decides."""
         return self._launched(permutes, len(permutes))
 
     def apart(self, permutes: Sequence[Collective]) -> float:
-        """Microseconds of the same permutes one after the other, after XLA has joined what it joins by itself."""
+        """Estimates the microseconds of the permutes in turn, after XLA has joined what it joins by itself."""
         joined: dict[object, list[Collective]] = {}
         for number, permute in enumerate(permutes):
             joined.setdefault(permute.canonical_pairs if self.joins_equal_pairs else number, []).append(permute)
         return sum(self.together(part) for part in joined.values())
 
     def packed(self, permutes: Sequence[Collective]) -> float:
-        """Microseconds of one permute of the packed data: every byte is copied before and after."""
+        """Estimates the microseconds of one permute of the packed data: every byte is copied before and after."""
         copies = self.copies(2 * sum(permute.bytes for permute in permutes))
         return self._launched(permutes, 1) + copies
 
     def copies(self, size: float) -> float:
-        """Microseconds of kernels that read and write so many bytes."""
+        """Estimates the microseconds of kernels that read and write so many bytes."""
         return self._known("pack") + size / self._known("copy")
 
     def prefers_peer(self, launches: Sequence[tuple[int, int]]) -> bool:
-        """Whether launches inside a host (bytes, times it runs) are faster as copies from device to device."""
+        """Says whether launches inside a host (bytes, times it runs) are faster as copies from device to device."""
         if not self.measures_peer:
             return False
         nccl, peer = self._link("same_host"), self._link("peer")
@@ -73,12 +73,12 @@ class CostModel:
 
     @property
     def measures_peer(self) -> bool:
-        """Whether it is known what copies from device to device gain."""
+        """Says whether it is known what copies from device to device gain."""
         costs = self._costs
         return None not in (costs.same_host, costs.peer, costs.peer_once)
 
     def _launched(self, permutes: Sequence[Collective], members: int) -> float:
-        """Microseconds of one launch of so many members that moves what these permutes move.
+        """Estimates the microseconds of one launch of so many members that moves what these permutes move.
 
         A device sends and receives at once, but what it sends to several others shares its link to them.
         """

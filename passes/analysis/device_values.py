@@ -1,7 +1,7 @@
-"""Integers that can be computed for each device while compiling, such as a position on an axis of the mesh.
+"""Computes integers for each device while compiling, such as a position on an axis of the mesh.
 
-JAX divides the partition's number to get at an axis index. Which devices agree on it depends on the division, so it
-is done here. Only scalars are followed, and only inside of one function.
+JAX divides the partition's number to get at an axis index. Which devices agree on it depends on the division, so it is
+done here. Only scalars are followed, and only inside of one function.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def device_values(op: ir.Operation, known: Mapping[ir.Value, Values], counts: De
 
 
 def _integer_type(op: ir.Operation) -> np.dtype[Any] | None:
-    """The type of a scalar of at least a byte."""
+    """Gives the type of a scalar of at least a byte."""
     type_ = op.results[0].type
     if not isinstance(type_, ir.RankedTensorType) or type_.shape or not isinstance(type_.element_type, ir.IntegerType):
         return None

@@ -1,9 +1,9 @@
-"""Which devices are sure to agree on the way that they take at each loop and conditional.
+"""Finds which devices are sure to agree on the way that they take at each loop and conditional.
 
-A value is the same on all devices where it comes from constants, from what is whole outside of manual computations,
-and from collectives over all of them. An argument that a manual computation divides differs along the axes that divide
-it, a result of ``partition_id`` from device to device. Facts go from value to value, through regions, and through
-calls once for each different set of facts about the arguments.
+A value is the same on all devices where it comes from constants, from what is whole outside of manual computations, and
+from collectives over all of them. An argument that a manual computation divides differs along the axes that divide it,
+a result of ``partition_id`` from device to device. Facts go from value to value, through regions, and through calls
+once for each different set of facts about the arguments.
 
 Each function has a work list of its ops: an op is looked at again when a fact about one of its operands changes, which
 happens a few times at most, so the work is in proportion to the module.
@@ -55,7 +55,7 @@ class Divergence:
         return [(self._functions[name].ops[number], list(self._decisions[name, number])) for name, number in found]
 
     def _call(self, name: str, arguments: tuple[Agreement, ...]) -> list[Agreement] | None:
-        """Agreement on each result of a function; None where there is no such function, or it calls itself."""
+        """Says what devices agree on in each result of a function; None where there is none, or it calls itself."""
         if name not in self._symbols.functions or not len(self._symbols.functions[name].regions[0].blocks):
             return None
         contexts = self._contexts.setdefault(name, {})
@@ -82,7 +82,7 @@ class Divergence:
         return self._call(str(self._symbols.callee(op)), arguments)
 
     def _given(self, name: str) -> tuple[Agreement, ...]:
-        """What devices agree on in the arguments of a function where execution begins."""
+        """Gives what devices agree on in the arguments of a function where execution begins."""
         function = self._symbols.functions[name]
         count = len(function.regions[0].blocks[0].arguments) if len(function.regions[0].blocks) else 0
         given = [self._agreements.all] * count
@@ -102,7 +102,7 @@ class Divergence:
 
 
 def _divides(attributes: ir.DictAttr | dict[str, ir.Attribute]) -> bool:
-    """Whether the attributes of an argument divide it, in a module that is about one device's part."""
+    """Says whether the attributes of an argument divide it, in a module that is about one device's part."""
     if SHARDING in attributes:
         return "devices=" in str(attributes[SHARDING])
     if "sdy.sharding" in attributes:

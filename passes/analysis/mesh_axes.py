@@ -1,4 +1,4 @@
-"""Which axes of its mesh a computation is manual over, and which XLA may still divide its values along."""
+"""Finds which axes of its mesh a computation is manual over, and along which XLA may still divide its values."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class _AxisScope:
 
 
 class MeshAxes:
-    """Of the ops of a module, in each of their executions: a function may be called from several places."""
+    """Answers for the ops of a module, in all their executions: a function may be called from several places."""
 
     def __init__(self, module: ir.Operation, symbols: Symbols) -> None:
         self._symbols = symbols
@@ -56,15 +56,15 @@ class MeshAxes:
         self._functions: dict[str, frozenset[_AxisScope]] = {}
 
     def are_manual(self, op: ir.Operation) -> bool:
-        """Whether the op, in every execution, is in a computation that is manual over all axes of its mesh."""
+        """Says whether the op, in every execution, is in a computation that is manual over all axes of its mesh."""
         return all(scope.is_manual for scope in self._scopes(op))
 
     def free(self, op: ir.Operation) -> tuple[str, ...]:
-        """Axes, with more than one device, that a manual computation around the op leaves to XLA; sorted."""
+        """Lists the axes, with more than one device, that a manual computation around the op leaves to XLA; sorted."""
         return tuple(sorted({name for scope in self._scopes(op) for name in scope.free}))
 
     def parts(self, op: ir.Operation) -> int:
-        """Into how many parts, at most, XLA may divide a value of the op along its free axes."""
+        """Counts the parts into which XLA may divide a value of the op, at most, along its free axes."""
         return max(math.prod(size for axis, size in scope.sizes if axis in scope.free) for scope in self._scopes(op))
 
     def _note(self, name: str, function: ir.Operation) -> None:
@@ -75,7 +75,7 @@ class MeshAxes:
                 self._partly[name] = max(parts, self._partly.get(name, 1))
 
     def _scopes(self, op: ir.Operation) -> frozenset[_AxisScope]:
-        """One for each way that leads to the op, as far as they differ."""
+        """Gives one scope for each way that leads to the op, as far as they differ."""
         manual: set[str] = set()
         sizes: set[tuple[str, int]] = set()
         while op.name != FUNCTION:
@@ -91,7 +91,7 @@ class MeshAxes:
         return frozenset(scope.inside(each) for each in outer)
 
     def _scopes_of(self, name: str) -> frozenset[_AxisScope]:
-        """Of a function's body."""
+        """Gives the scopes of a function's body."""
         if name not in self._functions:
             self._functions[name] = frozenset({_AxisScope()})  # what a recursive function would find
             found = {scope for call in self._calls.get(name, []) for scope in self._scopes(call)} or {_AxisScope()}
@@ -109,7 +109,7 @@ class MeshAxes:
 
 
 def _free_parts(op: ir.Operation) -> int:
-    """Into how many parts GSPMD may divide what enters a manual computation by this op; 1 by another one."""
+    """Counts the parts into which GSPMD may divide what enters a manual computation by this op; 1 by another one."""
     if str(ir.StringAttr(op.attributes["call_target_name"]).value) != _ENTERS or "mhlo.sharding" not in op.attributes:
         return 1
     match = _SHARDING.match(str(ir.StringAttr(op.attributes["mhlo.sharding"]).value))

@@ -1,4 +1,4 @@
-"""For how many devices a module must be, by the ids that its collectives name: XLA takes what is unsaid for 1."""
+"""Says for how many devices a module must be, by the ids that its collectives name: XLA takes what is unsaid for 1."""
 
 from __future__ import annotations
 

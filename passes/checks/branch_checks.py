@@ -1,4 +1,4 @@
-"""Conditionals and loops in which devices part ways and then wait for each other (VCL012).
+"""Finds conditionals and loops in which devices part ways and then wait for each other (VCL012).
 
 Only disagreement among the members of one group hangs, and XLA has all devices meet in a permute. What each device
 decides is not known, only which ones are sure to decide alike: so all branches must have the same collectives, as far
@@ -81,19 +81,19 @@ class _Item:
     groups: tuple[Group, ...]
     pairs: tuple[Pair, ...]
     rounds: int | None
-    """Of a loop, where it says so."""
+    """How often a loop turns, where it says so."""
     inside: tuple[_Item, ...]
-    """Of a loop."""
+    """What a loop holds."""
     op: ir.Operation = dataclasses.field(compare=False)
 
     def devices(self, agreement: Agreement) -> tuple[int, int]:
-        """Two that meet in it and may part ways before."""
+        """Gives two devices that meet in it and may part ways before."""
         found = parted(agreement, self.groups)
         return found or self.inside[0].devices(agreement)
 
 
 def _between_parted(items: Iterable[_Item], agreement: Agreement) -> Iterator[_Item]:
-    """Those that are between devices which may part ways."""
+    """Gives the items that are between devices which may part ways."""
     for item in items:
         inside = tuple(_between_parted(item.inside, agreement))
         if inside or parted(agreement, item.groups):
@@ -101,7 +101,7 @@ def _between_parted(items: Iterable[_Item], agreement: Agreement) -> Iterator[_I
 
 
 class _Sequences:
-    """The collectives of a region or function in order, also in what it calls."""
+    """Lists the collectives of a region or function in order, also in what it calls."""
 
     def __init__(self, symbols: Symbols, groups: ReplicaGroups, counts: DeviceCounts) -> None:
         self._symbols, self._groups, self._counts = symbols, groups, counts
@@ -135,5 +135,5 @@ class _Sequences:
 
 
 def _holds(step: ir.Operation, holding: frozenset[str], symbols: Symbols) -> bool:
-    """Whether there are collectives in a loop or conditional."""
+    """Says whether there are collectives in a loop or conditional."""
     return bool(collectives_in(step)) or any(symbols.callee(op) in holding for op in ops_in(step, *CALLS))

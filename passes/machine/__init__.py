@@ -1,1 +1,1 @@
-"""What the result of a rewrite runs on: its devices, what they cost, and what its XLA can do."""
+"""Says what the result of a rewrite runs on: its devices, what they cost, and what its XLA can do."""

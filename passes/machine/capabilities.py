@@ -9,7 +9,7 @@ import re
 
 @dataclasses.dataclass(frozen=True)
 class Capabilities:
-    """What differs between versions of XLA:GPU, as far as a pass has to care. The defaults are those of jaxlib 0.12."""
+    """Says what differs between versions of XLA:GPU, as far as a pass has to care. The defaults are jaxlib 0.12's."""
 
     group_overlaps_compute: bool = True
     """Whether a ``_collectives_group`` runs beside compute; in 0.10.2 XLA waits for it at once."""
@@ -35,12 +35,12 @@ class Capabilities:
 
     @property
     def first_stream(self) -> int:
-        """Gives the first communication stream that is not reserved, nor any after it."""
+        """Gives the first communication stream from which on none is reserved."""
         return 1 + max(self.reserved_streams)
 
 
 def of_version(version: str) -> Capabilities:
-    """Gives what the XLA in the jaxlib of this version can do, such as ``0.12.0.1``."""
+    """Says what the XLA in the jaxlib of this version can do, such as ``0.12.0.1``."""
     found = tuple(int(part) for part in re.findall(r"\d+", version)[:3])
     has_domain = found >= (0, 11, 2)
     return Capabilities(
@@ -55,7 +55,7 @@ def of_version(version: str) -> Capabilities:
 
 @functools.cache
 def capabilities() -> Capabilities:
-    """Gives what the XLA of the jaxlib that is installed can do."""
+    """Says what the XLA of the jaxlib that is installed can do."""
     from jaxlib import version
 
     return of_version(version.__version__)

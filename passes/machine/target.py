@@ -1,4 +1,4 @@
-"""What is known of one kind of machine: how to compile for it, and what transfers cost there.
+"""Describes one kind of machine: how to compile for it, and what transfers cost there.
 
 Times are in microseconds, sizes in bytes, bandwidths in bytes a microsecond (1000 is 1 GB/s), all for one device with
 the others doing the same at the same time. None is what nobody has measured, and no data sheet says.
@@ -25,7 +25,7 @@ class Link:
 
 @dataclasses.dataclass(frozen=True)
 class Costs:
-    """What transfers and copies cost."""
+    """Says what transfers and copies cost."""
 
     launch: float | None = None
     """Of one collective."""
@@ -86,9 +86,9 @@ class Target:
 
     @property
     def is_gpu(self) -> bool:
-        """Whether XLA:GPU compiles for it."""
+        """Says whether XLA:GPU compiles for it."""
         return self.backend == "gpu"
 
     def recognises(self, platform: str, kind: str) -> bool:
-        """Whether a JAX device with this ``platform`` and ``device_kind`` is one of these."""
+        """Says whether a JAX device with this ``platform`` and ``device_kind`` is one of these."""
         return platform == self.platform and (not self.kinds or kind in self.kinds)

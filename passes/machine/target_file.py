@@ -66,7 +66,7 @@ _SCHEMA: Mapping[str, Any] = {
 
 
 def parse(text: str, name: str, base_of: Callable[[str], Table]) -> Target:
-    """The target that a file describes; of what it does not say, its ``base`` is asked.
+    """Makes the target that a file describes; of what it does not say, its ``base`` is asked.
 
     name: of the target, where the file gives none. base_of: gives the table of the target of a name. Raises TargetError
     with a sentence that does not name the file.
@@ -81,7 +81,7 @@ def parse(text: str, name: str, base_of: Callable[[str], Table]) -> Target:
 
 
 def parse_table(text: str) -> Table:
-    """What a file says, checked. Raises TargetError."""
+    """Reads what a file says, and checks it. Raises TargetError."""
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -114,7 +114,7 @@ def _check(table: Table, schema: Mapping[str, Any], where: str) -> None:
 
 
 def _merged(base: Table, table: Table) -> Table:
-    """What `base` says, and what `table` says in its place."""
+    """Gives what `base` says, with what `table` says in its place."""
     found = dict(base)
     for key, value in table.items():
         held = found.get(key)

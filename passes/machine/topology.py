@@ -1,4 +1,4 @@
-"""Which host each partition lives on."""
+"""Says which host each partition lives on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Pair = tuple[int, int]
 
 @dataclasses.dataclass(frozen=True)
 class Topology:
-    """Where the partitions of a module are."""
+    """Says where the partitions of a module are."""
 
     host: tuple[int, ...]
     """The host of each partition; a partition is a position in ``mesh.devices.flat``, never a device id."""
@@ -45,7 +45,7 @@ class Topology:
         )
 
     def __str__(self) -> str:
-        """The topology as `parse` reads it."""
+        """Writes the topology as `parse` reads it."""
         hosts, each = len(set(self.host)), self.host.count(self.host[0])
         if self.host != tuple(host for host in range(hosts) for _ in range(each)):
             return json.dumps(self.host, separators=(",", ":"))
@@ -55,14 +55,14 @@ class Topology:
 
     @property
     def size(self) -> int:
-        """Number of partitions."""
+        """Counts the partitions."""
         return len(self.host)
 
     def crosses(self, pair: Pair) -> bool:
-        """Whether data of this (source, target) pair leaves its host. Pairs out of range do not."""
+        """Says whether data of this (source, target) pair leaves its host. Pairs out of range do not."""
         source, target = pair
         return min(pair) >= 0 and max(pair) < self.size and self.host[source] != self.host[target]
 
     def any_crosses(self, pairs: Iterable[Pair]) -> bool:
-        """Whether at least one pair leaves its host."""
+        """Says whether at least one pair leaves its host."""
         return any(map(self.crosses, pairs))

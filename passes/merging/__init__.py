@@ -1,1 +1,1 @@
-"""How merge-cross-host-transfers decides what is merged, and in which way."""
+"""Decides for merge-cross-host-transfers what is merged, and in which way."""

@@ -1,4 +1,4 @@
-"""Merging by grouping: one launch of several permutes, which XLA:GPU knows."""
+"""Merges by grouping: one launch of several permutes, which XLA:GPU knows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hloverlap.passes.mlir.symbols import Symbols
 
 
 class Group(Strategy):
-    """The strategy ``group``."""
+    """Is the strategy ``group``."""
 
     result = "one group"
     alike = "is of the same mode"
@@ -27,15 +27,18 @@ class Group(Strategy):
         self._devices = devices
 
     def refusal(self, permute: Collective) -> Declined | None:
+        """Refuses permutes in which not every device receives something: in a group, such a device gets no zeros."""
         if not groups.all_receive(permute, self._devices):
             text = "in a group, a device that receives nothing would not get the zeros that it is to have"
             return Declined("MCT013", text)
         return None
 
     def key(self, permute: Collective) -> Hashable:
+        """Gives the mode; permutes of any pairs and types can be one group."""
         return permute.mode
 
     def drawback(self, permutes: Sequence[Collective]) -> Declined | None:
+        """Says why streams or XLA's own joining serve better, or why a group would be none or hold compute up."""
         if not self.costs.has_groups:
             return Declined("MCT010", f"a group is no single launch on {self.costs.name}")
         if not self.context.capabilities.group_overlaps_compute:
@@ -47,9 +50,11 @@ class Group(Strategy):
         return None
 
     def merged_time(self, permutes: Sequence[Collective]) -> float:
+        """Estimates the microseconds of one launch, without copies."""
         return self.costs.together(permutes)
 
     def emit(self, ops: Sequence[ir.Operation]) -> Collective | None:
+        """Moves the permutes into a function that is called as one group."""
         whole = self.context.capabilities.keeps_groups
         call = group(ops, self.symbols, whole)
         if not whole:

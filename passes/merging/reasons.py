@@ -10,7 +10,7 @@ _TELLING = frozenset({"MCT006", "MCT011", "MCT014", "MCT016"})
 
 
 class Reasons:
-    """The reason of each permute, as far as one is known."""
+    """Keeps the reason of each permute, as far as one is known."""
 
     def __init__(self) -> None:
         self._found: dict[Collective, Declined] = {}

@@ -1,4 +1,4 @@
-"""What every way of making one transfer of several permutes has to answer."""
+"""Defines what every way of making one transfer of several permutes has to answer."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Strategy(abc.ABC):
         """
 
     def estimate(self, permutes: Sequence[Collective]) -> tuple[float, float]:
-        """Estimates the microseconds merged, and apart. Raises UnknownCostError."""
+        """Estimates the microseconds of one transfer, and of the permutes by themselves. Raises UnknownCostError."""
         return self.merged_time(permutes), self.costs.apart(permutes)
 
     def objection(self, permutes: Sequence[Collective]) -> Declined | None:

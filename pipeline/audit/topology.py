@@ -1,4 +1,4 @@
-"""Topologies as XLA:GPU spells them."""
+"""Spells topologies as XLA:GPU does."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hloverlap.passes.machine.topology import Topology
 
 
 def xla_topology(topology: Topology | None, devices: int) -> str:
-    """NVLink domains x hosts in each x GPUs per host, for a module on `devices` devices.
+    """Spells NVLink domains x hosts in each x GPUs per host, for a module on `devices` devices.
 
     None is one host of all of them. Raises TopologyError where XLA cannot be told, or there are too few devices.
     """

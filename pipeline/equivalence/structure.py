@@ -1,8 +1,8 @@
-"""Whether two modules send the same data over the wire, in the same places, without running them.
+"""Says whether two modules send the same data over the wire, in the same places, without running them.
 
-Much weaker than running: it counts bytes by kind, devices and place, and knows nothing of which bytes. A place is a
-region, and in it a stretch between two ops with an order of their own (tokens, barriers, side effects); those must be
-the same ones in the same order. A transfer in a called function counts where the call stands, so that outlining
+This is much weaker than running: it counts bytes by kind, devices and place, and knows nothing of which bytes. A place
+is a region, and in it a stretch between two ops with an order of their own (tokens, barriers, side effects); those must
+be the same ones in the same order. A transfer in a called function counts where the call stands, so that outlining
 several into a group changes nothing. All processes run the one module, so this holds for each of them. That nothing
 waits for itself is what MLIR verifies: a value is made before it is used.
 """
@@ -32,13 +32,12 @@ _MOST_VISITS = 2_000_000  # ops; a function counts as often as it is called
 
 @dataclasses.dataclass
 class Structure:
-    """What ``main`` sends, in bytes of one execution of each place, and its ordered ops by place.
-
-    most: everything. least: equal permutes of one value in one place count once, for they may be made one.
-    """
+    """Says what ``main`` sends, in bytes of one execution of each place, and lists its ordered ops by place."""
 
     most: Counter[Key] = dataclasses.field(default_factory=Counter)
+    """Everything."""
     least: Counter[Key] = dataclasses.field(default_factory=Counter)
+    """Equal permutes of one value in one place count once, for they may be made one."""
     ordered: list[tuple[str, str]] = dataclasses.field(default_factory=list)
 
     @classmethod
@@ -48,9 +47,9 @@ class Structure:
 
 
 def first_difference(before: ir.Module, after: ir.Module) -> str | None:
-    """A clause about the first place where the modules send different data, or "".
+    """Describes the first place where the modules send different data in a clause; "" where there is none.
 
-    None where there are too many paths through calls to follow them all.
+    Gives None where there are too many paths through calls to follow them all.
     """
     try:
         one, other = Structure.of(before), Structure.of(after)
@@ -71,7 +70,7 @@ def first_difference(before: ir.Module, after: ir.Module) -> str | None:
 
 
 class _TooManyPathsError(Exception):
-    """Functions that call functions several times, on and on."""
+    """Says that functions call functions several times, on and on."""
 
 
 class _Reader:
@@ -92,8 +91,9 @@ class _Reader:
         return self._found
 
     def _region(self, region: ir.Region, place: str, origin: _Origin, seen: _Seen) -> None:
-        """origin: the value that another one is the same as: an argument as it is at the call, what is sent twice.
+        """Notes what a region sends.
 
+        origin: the value that another one is the same as: an argument as it is at the call, what is sent twice.
         seen: (value, where it is sent) -> what arrives.
         """
         for block in region:
@@ -141,15 +141,15 @@ class _Reader:
 
 
 def _pairs(op: ir.Operation) -> str:
-    """The pairs that move data, in one order; "" for none."""
+    """Writes the pairs that move data, in one order; "" for none."""
     return ",".join(f"{source}->{target}" for source, target in sorted(pairs_of(op)) if source != target)
 
 
 def _listed(groups: Iterable[Group]) -> str:
-    """The devices of each group, for people too."""
+    """Writes the devices of each group, for people too."""
     return " ".join("{" + ",".join(map(str, group)) + "}" for group in groups)
 
 
 def _bytes(type_: ir.Type) -> int:
-    """Bytes of a tensor, where an element that does not fill a byte counts as one: packed transfers give it one."""
+    """Counts the bytes of a tensor; an element that does not fill a byte counts as one, as packed transfers have it."""
     return elements_of(type_) * max(1, bits_of(element_of(type_)) // 8)

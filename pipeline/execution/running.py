@@ -1,4 +1,4 @@
-"""A pipeline over one module, from Python."""
+"""Runs a pipeline over one module, from Python."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from hloverlap.pipeline.messages import remarks
 
 @dataclass(frozen=True)
 class Result:
-    """What a run made."""
+    """Says what a run made."""
 
     module: ir.Module
     """The rewritten module, in the context of the module given or in one of its own."""
@@ -41,7 +41,7 @@ class Result:
 
     @property
     def xla_flags(self) -> str:
-        """`compile_options` as the value of XLA_FLAGS; "" when nothing is needed."""
+        """Writes `compile_options` as the value of XLA_FLAGS; "" when nothing is needed."""
         return remarks.xla_flags(self.compile_options)
 
 
@@ -81,7 +81,7 @@ def run_in_place(
     instrumentation: Instrumentation | None = None,
     name: str = "<module>",
 ) -> Result:
-    """The same on a module that is the caller's to give away: hlo-opt, `run`, `compile` and `jit` all end here.
+    """Runs on a module that is the caller's to give away: hlo-opt, `run`, `compile` and `jit` all end here.
 
     instrumentation: what MLIR does around each pass; by default it verifies and no more. name: what messages call the
     module. Raises PipelineError, TopologyError, TargetError.
@@ -101,7 +101,7 @@ def run_in_place(
 
 
 def _pass_context(module: ir.Module, topology: Topology | str | None, target: Target | str | None = None) -> Context:
-    """What the passes are told. Raises TopologyError, TargetError."""
+    """Gathers what the passes are told. Raises TopologyError, TargetError."""
     if isinstance(topology, str):
         topology = Topology.parse(topology)
     if topology is not None and (size := device_counts(module).topology_size) not in (None, topology.size):
@@ -124,7 +124,8 @@ def _raise_errors(context: Context, name: str) -> None:
 
 
 def in_own_context(module: ir.Module) -> ir.Module:
-    """A copy in a context of its own, for modules of jax, whose contexts run passes on threads: Python passes do not
-    survive that.
+    """Copies a module of jax into a context of its own.
+
+    jax's contexts run passes on threads, which Python passes do not survive.
     """
     return copy_of(module, make_context(load_all=False))

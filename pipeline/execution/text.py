@@ -1,4 +1,4 @@
-"""Pipeline text as a tree, every part with its place in the text.
+"""Reads pipeline text as a tree, every part with its place in the text.
 
     builtin.module(canonicalize{top-down=false}, func.func(cse), overlap)
 
@@ -24,12 +24,15 @@ _KEY = re.compile(r"[^\s={}'\"]+")
 
 @dataclass(frozen=True)
 class OptionNode:
-    """``name=value`` or ``name`` alone (value None), with the offsets of both in the pipeline text."""
+    """One option, ``name=value`` or ``name`` alone."""
 
     name: str
     value: str | None
+    """None where the name stands alone."""
     position: int
+    """The offset of the name in the pipeline text."""
     value_position: int
+    """The offset of the value in the pipeline text."""
 
     def __str__(self) -> str:
         return self.name if self.value is None else f"{self.name}={quoted(self.value)}"
@@ -37,12 +40,13 @@ class OptionNode:
 
 @dataclass(frozen=True)
 class PassNode:
-    """A pass (or named pipeline) and its options. raw_options: the text between the braces, as written."""
+    """A pass (or named pipeline) and its options."""
 
     name: str
     position: int
     options: tuple[OptionNode, ...] = ()
     raw_options: str = ""
+    """The text between the braces, as written."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,7 @@ class AnchorNode:
 
 
 def parse(text: str) -> AnchorNode:
-    """The tree of `text`, rooted at ``builtin.module``; a bare list of elements is taken to stand inside one.
+    """Reads the tree of `text`, rooted at ``builtin.module``; a bare list of elements is taken to stand inside one.
 
     Raises PipelineTextError.
     """
@@ -70,19 +74,19 @@ def parse(text: str) -> AnchorNode:
 
 
 def element(name: str, options: str) -> str:
-    """The text of one pass; options may be empty."""
+    """Writes the text of one pass; options may be empty."""
     return f"{name}{{{options}}}" if options else name
 
 
 class _Reader:
-    """Recursive descent over the text."""
+    """Reads the text by recursive descent."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
 
     def elements(self, closing: str) -> Iterator[PassNode | AnchorNode]:
-        """Elements up to and including `closing`, or up to the end of the text."""
+        """Reads the elements up to and including `closing`, or up to the end of the text."""
         opened = self.at - 1
         self._skip()
         if not self._take(closing):
@@ -116,7 +120,7 @@ class _Reader:
         return PassNode(name, start)
 
     def _options(self, at: int, end: int) -> Iterator[OptionNode]:
-        """The options between two offsets."""
+        """Reads the options between two offsets."""
         while (at := self._space_end(at)) < end:
             match = _KEY.match(self.text, at, end)
             if match is None:
@@ -159,7 +163,7 @@ class _Reader:
         return False
 
     def _fail(self, message: str, opened: int) -> NoReturn:
-        """At the end of the text the opening bracket is what is wrong, else the character here."""
+        """Raises the error: at the end of the text the opening bracket is what is wrong, else the character here."""
         if self.at == len(self.text) and opened >= 0 and self.text[opened] == "(":
             raise PipelineTextError("this '(' is never closed", self.text, opened)
         raise PipelineTextError(message, self.text, self.at)

@@ -1,4 +1,4 @@
-"""What is to be done to the functions that jit compiles, and the tokens by which jit's caches know it."""
+"""Says what is to be done to the functions that jit compiles, and makes the tokens by which jit's caches know it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hloverlap.pipeline.execution import resolution
 
 @dataclasses.dataclass(frozen=True)
 class JitConfig:
-    """One way to compile functions; `interface.jit` and `interface.enabled` say what each field does."""
+    """Says one way to compile functions; `interface.jit` and `interface.enabled` say what each field does."""
 
     pipeline: str | tuple[Pass, ...]
     topology: Topology | None = None
@@ -67,13 +67,13 @@ class JitConfig:
 
     @property
     def key(self) -> str:
-        """Text that is the same in every process, and different for configurations that do different things."""
+        """Writes text that is the same in every process, and different for configurations that do different things."""
         rest = (self.topology, self.target, self.verify_each, self.functions, self.strict, self.partitioner_permutes)
         return hashlib.sha256(repr((str(self.steps), *rest)).encode()).hexdigest()[:16]
 
 
 class Token(str):
-    """Text that stands for a configuration in jit's caches and options, and keeps it alive.
+    """Stands for a configuration in jit's caches and options, as text, and keeps it alive.
 
     XLA is given the text alone. A jitted function, a lowering, a key of jit's caches and an open block each hold the
     token itself, so a configuration lives for as long as something may be compiled by it.
@@ -90,7 +90,7 @@ class Token(str):
 
 
 class Configs:
-    """The configurations in use, by their tokens. One that no token refers to any more is forgotten."""
+    """Holds the configurations in use, by their tokens. One that no token refers to any more is forgotten."""
 
     def __init__(self) -> None:
         self._by_text: weakref.WeakValueDictionary[str, JitConfig] = weakref.WeakValueDictionary()

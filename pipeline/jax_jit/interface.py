@@ -1,4 +1,4 @@
-"""The pipeline for one function, for a block of a program, or for all of it.
+"""Runs the pipeline for one function, for a block of a program, or for all of it.
 
     step = hloverlap.jit(step, "overlap", donate_argnums=0)
 
@@ -42,7 +42,7 @@ def jit(
     partitioner_permutes: bool = False,
     **options: Any,
 ) -> Any:
-    """``jax.jit(fun, **options)``, compiled through `pipeline`. Without `fun`, a decorator.
+    """Compiles as ``jax.jit(fun, **options)`` does, but through `pipeline`. Without `fun`, it gives a decorator.
 
     pipeline, topology, target, verify_each: as for `run`, but by default the topology and the target are those of the
         devices that a function is compiled for.
@@ -74,10 +74,10 @@ def enabled(
     strict: bool = False,
     partitioner_permutes: bool = False,
 ) -> Iterator[RecordLog]:
-    """Every jit that this thread compiles inside the block goes through `pipeline`; functions of `jit` keep theirs.
+    """Sends every jit that this thread compiles inside the block through `pipeline`; functions of `jit` keep theirs.
 
-    functions: patterns with * and ?, separated by commas; others are compiled as they are.
-    The other parameters are as for `jit`. Gives the log of what is compiled: see `RecordLog`.
+    functions: patterns with * and ?, separated by commas; others are compiled as they are. The other parameters are as
+    for `jit`. Gives the log of what is compiled: see `RecordLog`.
 
     What was compiled outside is compiled anew inside, and the other way round: the configuration is part of the key of
     jit's caches. Entering the same one again finds what it had compiled.

@@ -219,4 +219,4 @@ def help_text() -> str:
         spelled = _spelled(name) + (f"{joint}{flag.value}" if flag.value else "")
         lines.append(f"  {spelled:<41} {flag.help}" + (f" [{flag.shown}]" if flag.shown else ""))
     lines += ["", f"targets: {targets.described()}"]
-    return "\n".join([*lines, "", exit_status.help_text(ExitStatus.DIFFERENT)])
+    return "\n".join([*lines, "", exit_status.help_text(ExitStatus.DIFFERENT, ExitStatus.NOT_CHECKED)])

@@ -44,6 +44,7 @@ class Optimizer:
             raise UsageError("--split-input-file writes MLIR text: leave --emit out")
         self.steps = self._steps()
         self.total = Context()
+        self.unchecked = False  # whether --check could not run a module
         self.told: list[tuple[Remark, str]] = []
         self.instrumentation = manager.Instrumentation(
             verify_each=given.verifies_each,
@@ -84,7 +85,7 @@ class Optimizer:
             return ExitStatus.DIFFERENT
         self._report()
         writing.write_whole(b"// -----\n".join(outputs), self.given.output)
-        return ExitStatus.FINE
+        return ExitStatus.NOT_CHECKED if self.unchecked else ExitStatus.FINE
 
     def _reduce(self, command: str) -> int:
         from hloverlap.tools.opt import reduce
@@ -146,7 +147,7 @@ class Optimizer:
             raise
         self._print_remarks(result.remarks, source.name)
         self._add(result)
-        if before and not self._same_results(before, source):
+        if before and self._is_different(before, source):
             return None
         emit = self.given.emit
         return writing.serialize(
@@ -167,16 +168,18 @@ class Optimizer:
             name=name,
         )
 
-    def _same_results(self, before: bytes, source: Source) -> bool:
-        """Says what --check found. Raises PipelineError when this machine cannot run the module: that is no pass."""
+    def _is_different(self, before: bytes, source: Source) -> bool:
+        """Says what --check found. What this machine cannot run is not checked, which is no difference."""
         from hloverlap.pipeline.equivalence import checking
 
         way = cast("checking.Way", self.given.check)
         result = checking.check(before, source.module, topology=self.topology, way=way)
         if result.status == "not-run":
-            raise PipelineError(f"{source.name}: check {result}")
-        print(f"{source.name}: check: {result}", file=sys.stderr)
-        return result.status == "equal"
+            self.unchecked = True
+            print(f"{source.name}: warning: check: not checked, and written all the same: {result}", file=sys.stderr)
+        else:
+            print(f"{source.name}: check: {result}", file=sys.stderr)
+        return result.status == "different"
 
     def _verify_diagnostics(self) -> int:
         """Checks every part against its own expectations."""

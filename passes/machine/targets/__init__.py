@@ -1,4 +1,4 @@
-"""The machines that are known, one TOML file each in this folder: to add one is to add a file (docs/new-target.md)."""
+"""Knows the machines, one TOML file each in this folder: to add one is to add a file (docs/new-target.md)."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ LOCAL = "local"
 
 
 def names() -> list[str]:
-    """The names of the targets, sorted."""
+    """Lists the names of the targets, sorted."""
     return sorted(path.stem for path in FOLDER.glob("*.toml"))
 
 
 def described() -> str:
-    """The names and their aliases, for a message: ``a100, cpu (or gloo), h100``."""
+    """Lists the names and their aliases, for a message: ``a100, cpu (or gloo), h100``."""
     return ", ".join(
         name + "".join(f" (or {alias})" for alias in _load(FOLDER / f"{name}.toml").aliases) for name in names()
     )
 
 
 def find(text: str) -> Target:
-    """The target of this name, or else of the file of this name. Raises TargetError."""
+    """Finds the target of this name, or else of the file of this name. Raises TargetError."""
     for name in names():
         if text == name or text in _load(FOLDER / f"{name}.toml").aliases:
             return _load(FOLDER / f"{name}.toml")
@@ -42,12 +42,12 @@ def find(text: str) -> Target:
 
 
 def parse(text: str, name: str) -> Target:
-    """The target that the text of a file describes; `name` is its own where it gives none. Raises TargetError."""
+    """Makes the target that the text of a file describes; `name` is its own where it gives none. Raises TargetError."""
     return target_file.parse(text, name, _table_of)
 
 
 def of_device(platform: str, kind: str) -> Target:
-    """The target of a JAX device with this ``platform`` and ``device_kind``; one that knows only its name else."""
+    """Finds the target of a JAX device with this ``platform`` and ``device_kind``; else one that knows but its name."""
     platform = "gpu" if platform in GPU_PLATFORMS else platform
     for name in names():
         found = _load(FOLDER / f"{name}.toml")

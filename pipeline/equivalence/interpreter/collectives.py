@@ -1,4 +1,4 @@
-"""What a collective gives to each process, once all that take part have come to it.
+"""Computes what a collective gives to each process, once all that take part have come to it.
 
 StableHLO's interpreter has collectives of its own, in ``interpreter.run_parallel``; but its processes are threads that
 abort after 3 s when there are fewer threads than processes, and it gives wrong results where a channel is used twice,
@@ -22,7 +22,7 @@ from hloverlap.pipeline.equivalence.interpreter.op_eval import Evaluator, Value,
 
 
 class Process(NamedTuple):
-    """Where a process is in the grid."""
+    """Says where a process is in the grid."""
 
     replica: int
     partition: int
@@ -30,7 +30,7 @@ class Process(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Grid:
-    """How many processes there are."""
+    """Says how many processes there are."""
 
     replicas: int
     partitions: int

@@ -1,7 +1,7 @@
-"""A module run by StableHLO's own interpreter, for all its processes at once: a reference that needs no XLA.
+"""Runs a module by StableHLO's own interpreter, for all its processes at once: a reference that needs no XLA.
 
-Each process is a coroutine that stops at every collective; when all who take part have come, each gets its results
-and goes on. There are no threads and no clocks, so the result is the same every time, and a deadlock is seen.
+Each process is a coroutine that stops at every collective; when all who take part have come, each gets its results and
+goes on. There are no threads and no clocks, so the result is the same every time, and a deadlock is seen.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _IDENTITIES = frozenset({"stablehlo.optimization_barrier", "sdy.sharding_constra
 
 
 class _Arrival(NamedTuple):
-    """A process has come to a collective, through the calls on `path`, and waits."""
+    """Says that a process has come to a collective, through the calls on `path`, and waits."""
 
     op: ir.Operation
     path: tuple[ir.Operation, ...]

@@ -1,4 +1,4 @@
-"""Shardy's manual computations: which part of a whole array each partition works on."""
+"""Finds which part of a whole array each partition works on in Shardy's manual computations."""
 
 from __future__ import annotations
 

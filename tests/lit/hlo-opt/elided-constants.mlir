@@ -3,7 +3,7 @@
 // REWRITTEN: dense_resource<__elided__>
 // RUN: not hlo-opt %s --cse --check 2>&1 | FileCheck %s --check-prefix=CHECKED
 // RUN: not hlo-opt %s --cse --check=interpreter 2>&1 | FileCheck %s --check-prefix=CHECKED
-// CHECKED: check not run: the constant of line 14 was elided when the module was printed; print the module with
+// CHECKED: check: not checked, and written all the same: not run: the constant of line 14 was elided when the module was printed; print the module with
 // RUN: not hlo-opt %s --emit=portable 2>&1 | FileCheck %s --check-prefix=WRITTEN
 // RUN: not hlo-opt %s --emit=hlo 2>&1 | FileCheck %s --check-prefix=WRITTEN
 // WRITTEN: elided-constants.mlir: cannot be written so: the constant of line 14 was elided

@@ -1,4 +1,4 @@
-"""Which matmuls XLA would merge to no good, and what is asked for then. (What XLA makes of it: test_audit.)"""
+"""Which matmuls XLA would merge to no good, and what is asked for then; test_audit says what XLA makes of it."""
 
 from __future__ import annotations
 

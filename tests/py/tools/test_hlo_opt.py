@@ -85,6 +85,18 @@ def test_a_difference_found_by_check_is_3(orchestra, tmp_path, capfd):
     assert "check: different: " in capfd.readouterr().err
 
 
+def test_what_check_cannot_run_is_6_and_written(orchestra, tmp_path, capfd):
+    path, output = tmp_path / "calls.mlir", tmp_path / "out.mlir"
+    call = "%0 = stablehlo.custom_call @xla_ffi_python_cpu_callback(%a) : (tensor<4xf32>) -> tensor<4xf32>"
+    cannot = f"func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {{\n  {call}\n  return %0 : tensor<4xf32>\n}}"
+    path.write_text(cannot)
+    assert hlo_opt.main([str(path), "--cse", "--check", "-o", str(output)]) == 6
+    assert "xla_ffi_python_cpu_callback" in output.read_text()
+    assert "check: not checked, and written all the same: " in capfd.readouterr().err
+    path.write_text(f"{cannot}\n// -----\n{ONE_OP}")  # the second part can be run, and is equal
+    assert hlo_opt.main([str(path), "--cse", "--check", "--split-input-file"]) == 6
+
+
 def test_a_full_disk_is_an_error(one_op):
     with open("/dev/full", "wb") as full:
         done = subprocess.run([HLO_OPT, one_op], stdout=full, stderr=subprocess.PIPE)

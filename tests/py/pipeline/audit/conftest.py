@@ -49,5 +49,5 @@ def rings_text(permutes: Sequence[Ring], size: int = 1024, devices: int = 8) -> 
 
 @pytest.fixture
 def rings() -> Callable[..., ir.Module]:
-    """A module of permutes beside a matmul: rings([(1, ""), (-1, '_xla_stream_annotation = "3"')])."""
+    """Makes modules of permutes beside a matmul, each given as (direction, text of its frontend attributes)."""
     return lambda permutes, **sizes: ir.Module.parse(rings_text(permutes, **sizes), make_context())

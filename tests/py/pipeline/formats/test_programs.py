@@ -53,7 +53,7 @@ def test_modules_and_what_jax_made(lowered):
 
 
 def test_what_jax_made_is_not_changed(lowered):
-    """jit keeps a lowering for its next calls, in a context whose passes run on threads."""
+    """A lowering is kept by jit for its next calls, in a context whose passes run on threads."""
     module = programs.module_of(lowered)[0]
     assert module.context is not lowered.compiler_ir("stablehlo").context
     module.operation.attributes["mine"] = ir.UnitAttr.get(module.context)

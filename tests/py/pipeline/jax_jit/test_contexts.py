@@ -45,7 +45,7 @@ def clean() -> Iterator[None]:
 
 
 def outcomes() -> dict[str, str]:
-    """function -> outcome, of what was compiled for several devices while a setting was on."""
+    """Gives function -> outcome, of what was compiled for several devices while a setting was on."""
     found = [entry for entry in pipeline.records() if entry.devices > 1 and entry.outcome != "compiled before"]
     return {entry.function: entry.outcome for entry in found}
 
@@ -179,7 +179,7 @@ def test_a_mistake_in_the_setting_changes_nothing() -> None:
 
 @pytest.fixture
 def cache(tmp_path: pathlib.Path) -> Iterator[pathlib.Path]:
-    """jax's persistent cache, empty, and used for everything."""
+    """Makes jax's persistent cache, empty, and used for everything."""
     from jax.experimental.compilation_cache import compilation_cache
 
     names = ("jax_persistent_cache_min_compile_time_secs", "jax_persistent_cache_min_entry_size_bytes")

@@ -67,7 +67,7 @@ ENTRY main {
 
 
 def compiled_for_gpu(folder: pathlib.Path, *asked: str) -> dict[str, dict[str, Any]]:
-    """program -> what the script prints about it."""
+    """Gives program -> what the script prints about it."""
     if importlib.util.find_spec("jax_plugins") is None or importlib.util.find_spec("jax_plugins.xla_cuda13") is None:
         pytest.skip("the gpu extra is not installed")
     dump, cache = folder / "-".join(["dump", *asked]), folder / "cache"
@@ -143,7 +143,7 @@ def transformed(config: JitConfig, text: str = HLO) -> tuple[Any, pipeline.Parti
 
 
 def streams(module: Any) -> dict[str, str]:
-    """permute -> its stream, "" for none."""
+    """Gives permute -> its stream, "" for none."""
     return {
         permute.name: permute.get_frontend_attribute("_xla_stream_annotation") or "" for permute in hlo.permutes(module)
     }

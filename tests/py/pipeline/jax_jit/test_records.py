@@ -238,7 +238,7 @@ def test_the_lowering_in_jits_cache_stays_as_it_is() -> None:
 
 
 def test_a_lone_permute_in_any_order_is_compiled_as_it_is() -> None:
-    """jax's transpose of a permute has its pairs out of order; XLA gains nothing by another order of one alone."""
+    """A permute's transpose by jax has its pairs out of order; XLA gains nothing by another order of one alone."""
     ring = [(i, (i + 1) % 8) for i in range(8)]
 
     def squared(x: jax.Array) -> jax.Array:
