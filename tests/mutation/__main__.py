@@ -25,6 +25,8 @@ import places
 from planted import PLANTED
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+# Analyses that verify-collectives alone asks.
+ONLY_FOR_CHECKS = ("agreement", "agreement_flow", "device_values", "divergence", "function_values")
 UNITS = REPOSITORY / "tests" / "py" / "passes"
 TIME_LIMIT = 1800.0  # seconds for the tests of one bug; a hang is caught, too
 
@@ -108,7 +110,11 @@ def _suite(folder: pathlib.Path, file: str) -> list[tuple[str, list[str]]]:
     """The tests of the passes, those most likely to see a bug in `file` first."""
     pytest = [sys.executable, "-m", "pytest", "-x", "-o", f"cache_dir={folder / 'cache'}"]
     lit = [str(pathlib.Path(sys.executable).parent / "lit"), "-q", "--param", f"package={folder}"]
-    stem = "verify_collectives" if "_checks" in file or "divergence" in file else pathlib.Path(file).stem
+    stem = (
+        "verify_collectives"
+        if "_checks" in file or pathlib.Path(file).stem in ONLY_FOR_CHECKS
+        else pathlib.Path(file).stem
+    )
     own = REPOSITORY / "tests" / "lit" / stem.replace("_", "-")
     units = [path for path in ("test_promises", f"test_{stem}") if (UNITS / f"{path}.py").exists()]
     steps = [("lit of the pass", [*lit, str(own)])] if own.is_dir() else []

@@ -443,3 +443,60 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
     return %6 : tensor<4xf32>
   }
 }
+
+// -----
+
+// Where devices go round a loop a different number of times, they do not agree on what it counts.
+
+module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %p = stablehlo.partition_id : tensor<ui32>
+    %z = stablehlo.constant dense<0> : tensor<ui32>
+    %c = stablehlo.while(%i = %z) : tensor<ui32>
+    cond {
+      %t = stablehlo.compare LT, %i, %p : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
+      stablehlo.return %t : tensor<i1>
+    } do {
+      %o = stablehlo.constant dense<1> : tensor<ui32>
+      %d = stablehlo.add %i, %o : tensor<ui32>
+      stablehlo.return %d : tensor<ui32>
+    }
+    %e = stablehlo.compare EQ, %c, %z : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
+    // expected-warning@+1 {{VCL012: Devices 0 and 1 can take different branches}}
+    %r = "stablehlo.if"(%e) ({
+      %a = "stablehlo.collective_permute"(%x) <{source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>,
+        channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<4xf32>) -> tensor<4xf32>
+      stablehlo.return %a : tensor<4xf32>
+    }, {
+      stablehlo.return %x : tensor<4xf32>
+    }) : (tensor<i1>) -> tensor<4xf32>
+    return %r : tensor<4xf32>
+  }
+}
+
+// -----
+
+// Each member of an exchange gets a part of its own.
+
+module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %p = stablehlo.partition_id : tensor<ui32>
+    %z = stablehlo.constant dense<0> : tensor<ui32>
+    %v = stablehlo.constant dense<[0, 1, 2, 3]> : tensor<4xui32>
+    %w = "stablehlo.all_to_all"(%v) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, concat_dimension = 0 : i64,
+      replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, split_count = 4 : i64, split_dimension = 0 : i64}>
+      : (tensor<4xui32>) -> tensor<4xui32>
+    %s = stablehlo.slice %w [0:1] : (tensor<4xui32>) -> tensor<1xui32>
+    %q = stablehlo.reshape %s : (tensor<1xui32>) -> tensor<ui32>
+    %e = stablehlo.compare EQ, %q, %z : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
+    // expected-warning@+1 {{VCL012: Devices 0 and 1 can take different branches}}
+    %r = "stablehlo.if"(%e) ({
+      %a = "stablehlo.collective_permute"(%x) <{source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>,
+        channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<4xf32>) -> tensor<4xf32>
+      stablehlo.return %a : tensor<4xf32>
+    }, {
+      stablehlo.return %x : tensor<4xf32>
+    }) : (tensor<i1>) -> tensor<4xf32>
+    return %r : tensor<4xf32>
+  }
+}
