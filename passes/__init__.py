@@ -1,1 +1,1 @@
-"""What is done to a module: one file per pass, one pass per file."""
+"""Holds the passes: one file per pass, one pass per file."""

@@ -76,7 +76,7 @@ class Option:
 
 @dataclasses.dataclass(frozen=True)
 class Pass:
-    """Is the base of every pass. `run` must keep the rules in the README: deterministic, idempotent, never worse."""
+    """Says what a pass has. Its `run` must keep the rules in the README: deterministic, idempotent, never worse."""
 
     name: ClassVar[str]
     """As written in a pipeline."""

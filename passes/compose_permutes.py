@@ -20,7 +20,7 @@ from hloverlap.passes.mlir.symbols import Symbols
 
 @dataclasses.dataclass(frozen=True)
 class ComposePermutes(Pass):
-    """Where only permutes use a permute's result, each of them takes the data from where it first was.
+    """Has each permute of a permute's result take the data from where it first was, where nothing else uses it.
 
     One message instead of two, and never more data: a target that would have been sent zeros is sent nothing.
     """

@@ -1,4 +1,4 @@
-"""One message about a module: what a pass, MLIR or an audit has to say."""
+"""Defines one message about a module: what a pass, MLIR or an audit has to say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How passes meet a module: reading, ordering, running, jit, compiling, checking.
+"""Lets passes meet a module: reading, ordering, running, jit, compiling, checking.
 
 ``hloverlap.pipeline.run`` and the like are the public names of `hloverlap`, under an older address. ``audit`` is not
 among them: here it is a package.

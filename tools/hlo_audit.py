@@ -1,4 +1,4 @@
-"""hlo-audit: one module or two, what XLA will do with their collectives, and whether that got better."""
+"""hlo-audit says what XLA will do with the collectives of one module or two, and whether that got better."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""hlo-calibrate: measures what transfers cost on this machine, and writes the target file that hlo-opt takes.
+"""hlo-calibrate measures what transfers cost on this machine, and writes the target file that hlo-opt takes.
 
 hlo-calibrate -o here.toml && hlo-opt step.mlir --overlap --topology=2x4 --target=here.toml
 """

@@ -1,4 +1,4 @@
-"""hlo-opt: arguments in, a pipeline over a module, text out. mlir-opt's manners."""
+"""hlo-opt runs a pipeline over a module: arguments in, text out, with mlir-opt's manners."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""hlo-run: an unmodified program with its jits compiled through a pipeline, run as ``python -m cProfile`` would."""
+"""hlo-run runs an unmodified program, with its jits compiled through a pipeline, as ``python -m cProfile`` would."""
 
 from __future__ import annotations
 

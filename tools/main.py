@@ -102,7 +102,7 @@ def _let_go_of_stdout() -> None:
 
 @contextlib.contextmanager
 def _signals_raise(ended: list[int]) -> Iterator[None]:
-    """Inside, signals that end a process raise `_SignalError`, so that files, folders and children are cleared away.
+    """Has signals that end a process raise `_SignalError` inside, so that files, folders and children are cleared away.
 
     The first is put into `ended`; a second of its kind ends the process at once. While C++ works Python raises
     nothing, so a signal waits for the end of a pass of MLIR's, as Ctrl-C does everywhere in Python.

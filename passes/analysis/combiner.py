@@ -1,4 +1,4 @@
-"""Which permutes XLA:GPU's combiner makes one of, and what becomes of what they carry.
+"""Says which permutes XLA:GPU's combiner makes one of, and what becomes of what they carry.
 
 The rules are those of xla/hlo/transforms/collectives/collective_permute_combiner.cc;
 tests/py/passes/analysis/test_xla_rules.py compiles each of them.

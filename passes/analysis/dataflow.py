@@ -1,4 +1,4 @@
-"""One fact per value, carried forward along data dependence through regions and calls, as XLA will execute them.
+"""Carries one fact per value along data dependence through regions and calls, as XLA will execute them.
 
 XLA inlines calls, composites and manual computations, so facts pass through them value by value. It runs a loop or
 a conditional as one step: what is inside waits for every operand, and every result waits for all that is inside.

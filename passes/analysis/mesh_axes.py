@@ -23,7 +23,7 @@ _UNNAMED = "(unnamed)"
 
 @dataclasses.dataclass(frozen=True)
 class _AxisScope:
-    """The mesh axes that hold where an op stands."""
+    """Says which mesh axes hold where an op stands."""
 
     manual: frozenset[str] = frozenset()
     """The axes of the manual computations around it."""

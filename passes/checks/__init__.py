@@ -1,1 +1,1 @@
-"""The checks that verify-collectives makes, one kind a file."""
+"""Holds the checks that verify-collectives makes, one kind a file."""

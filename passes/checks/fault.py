@@ -11,7 +11,7 @@ from hloverlap.passes.context import Context
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Fault:
-    """Something that XLA refuses, aborts over, or does otherwise than was meant."""
+    """Says that XLA refuses something, aborts over it, or does otherwise than was meant."""
 
     code: str
     """Of a remark, such as ``VCL001``."""

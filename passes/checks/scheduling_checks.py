@@ -1,4 +1,4 @@
-"""Scheduling groups that XLA finds in pieces (VCL017).
+"""Finds scheduling groups that XLA finds in pieces (VCL017).
 
 XLA inlines calls, so ops of one ``_scheduling_group_id`` in a function that is called twice are one group. It refuses a
 group with a gap: an op of the group that depends on another one through ops that are not of the group (seen with

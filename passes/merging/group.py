@@ -16,7 +16,7 @@ from hloverlap.passes.mlir.symbols import Symbols
 
 
 class Group(Strategy):
-    """Is the strategy ``group``."""
+    """Merges permutes into one group; the strategy ``group``."""
 
     result = "one group"
     alike = "is of the same mode"

@@ -17,7 +17,7 @@ from hloverlap.passes.mlir.symbols import Symbols
 
 
 class Pack(Strategy):
-    """Is the strategy ``concat``."""
+    """Merges permutes into one of packed data; the strategy ``concat``."""
 
     result = "one packed permute"
     alike = "has the same pairs and attributes"

@@ -1,1 +1,1 @@
-"""What MLIR's Python bindings lack; nothing here knows a collective."""
+"""Holds what MLIR's Python bindings lack; nothing here knows a collective."""

@@ -83,7 +83,7 @@ class Audit:
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """Two audits and how the second compares with the first."""
+    """Says what two audits found, and how the second compares with the first."""
 
     before: Audit
     after: Audit
@@ -166,21 +166,21 @@ def audit_all(subjects: Sequence[Subject], setting: Setting) -> list[Audit]:
 
 def try_hints(subject: Subject, found: Audit, setting: Setting) -> list[Trial]:
     """Compiles `subject` with the options of each hint that has some, and with all of them when there are several."""
-    wishes = [(hint.code, dict(hint.options)) for hint in found.hints if hint.options]
-    if len(wishes) > 1:
+    attempts = [(hint.code, dict(hint.options)) for hint in found.hints if hint.options]
+    if len(attempts) > 1:
         together: dict[str, CompileOption] = {}
-        for _, options in wishes:
+        for _, options in attempts:
             together |= options
-        wishes.append(("all", together))
+        attempts.append(("all", together))
     tagged = op_ids.tag(subject.module)
     requests = [
         _request(tagged, dataclasses.replace(subject, options={**subject.options, **options}), setting)
-        for _, options in wishes
+        for _, options in attempts
     ]
     outcomes = _outcomes(requests, setting)
     return [
         Trial(code, options, verdict.totals(outcome), outcome if isinstance(outcome, Failure) else None)
-        for (code, options), outcome in zip(wishes, outcomes, strict=True)
+        for (code, options), outcome in zip(attempts, outcomes, strict=True)
     ]
 
 

@@ -101,7 +101,7 @@ def _path(name: str) -> pathlib.Path:
 
 
 def _sweep() -> None:
-    """Once the limit is passed, deletes the entries used least recently until half of it is left.
+    """Deletes, once the limit is passed, the entries used least recently until half of it is left.
 
     An answer takes seconds to find, so looking at all of them after each write is no loss.
     """

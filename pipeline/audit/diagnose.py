@@ -13,7 +13,9 @@ from hloverlap.pipeline.xla.isolated_compile import Failure
 _ID = re.compile(rf'{ID_ATTRIBUTE}="(\d+)')
 
 
-def blamed(failure: Failure, collectives: Sequence[CollectiveOp], foreseen: Sequence[Foreseen]) -> tuple[int, ...]:
+def ops_at_fault(
+    failure: Failure, collectives: Sequence[CollectiveOp], foreseen: Sequence[Foreseen]
+) -> tuple[int, ...]:
     """Gives the ids of the ops that a failure is about; () when nothing tells."""
     if named := _ID.search(failure.message):
         return (int(named[1]),)

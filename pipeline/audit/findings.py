@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from hloverlap.passes.remark import Remark
 from hloverlap.pipeline.audit.compiled import Outcome
-from hloverlap.pipeline.audit.diagnose import blamed
+from hloverlap.pipeline.audit.diagnose import ops_at_fault
 from hloverlap.pipeline.audit.foresight import ABORTS, Foreseen
 from hloverlap.pipeline.audit.op_ids import CollectiveOp
 from hloverlap.pipeline.xla.isolated_compile import Failure, Option
@@ -88,7 +88,7 @@ def find(outcome: Outcome, collectives: Sequence[CollectiveOp], foreseen: Sequen
 
 
 def _failure(failure: Failure, collectives: Sequence[CollectiveOp], foreseen: Sequence[Foreseen]) -> Finding:
-    ids = blamed(failure, collectives, foreseen)
+    ids = ops_at_fault(failure, collectives, foreseen)
     why = next((each.text for each in foreseen if each.code in ABORTS and set(each.ids) & set(ids)), "")
     message = f"{_VERBS[failure.kind]}: {_BESIDE_THE_POINT.sub('', failure.message)}"
     if ids:

@@ -54,7 +54,7 @@ def is_launched() -> bool:
 
 
 def join() -> Any:
-    """In a launched process, before anything else of jax: joins the others, and returns the order."""
+    """Joins the others, in a launched process and before anything else of jax; returns the order."""
     given = json.loads(os.environ[_SELF])
     sys.excepthook = _end_at_once
     import jax
@@ -89,7 +89,7 @@ def _end_at_once(*error: Any) -> None:
 
 
 def say(what: Any) -> None:
-    """In a launched process: hands something that JSON can say to the launching one."""
+    """Hands something that JSON can say from a launched process to the launching one."""
     with open(json.loads(os.environ[_SELF])["said"], "a", encoding="utf-8") as file:  # gloo writes to stdout
         file.write(json.dumps(what) + "\n")
 

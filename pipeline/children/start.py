@@ -1,4 +1,4 @@
-"""The first code that runs in a child: it ties the child to its parent, and finds the package where the parent did.
+"""Is the first code that runs in a child: ties it to its parent, and finds the package where the parent did.
 
     python -P start.py PARENT PACKAGE MODULE [ARGUMENT ...]
 

@@ -1,4 +1,4 @@
-"""The process in which two modules run and their results are compared: it may abort, hang or be killed.
+"""Runs two modules and compares their results, in a process that may abort, hang or be killed.
 
     python -m hloverlap.pipeline.equivalence.check_child FOLDER [PROCESS]
 
@@ -39,7 +39,7 @@ FINITE_ENOUGH = 0.9
 
 @dataclasses.dataclass(frozen=True)
 class Done:
-    """What is known so far."""
+    """Says what is known so far."""
 
     runs: int = 0
     """On how many inputs the modules agreed."""
@@ -50,11 +50,11 @@ class Done:
 
 
 class DifferentError(Exception):
-    """The rewritten module cannot do what the original can; the text is a clause."""
+    """Says that the rewritten module cannot do what the original can; the text is a clause."""
 
 
 class XlaFailureError(NotRunnableError):
-    """XLA reports an error."""
+    """Says that XLA reports an error."""
 
 
 def main(folder: pathlib.Path, process: int = 0) -> None:

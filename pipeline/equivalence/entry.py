@@ -26,7 +26,7 @@ _CUSTOM_CALL = "stablehlo.custom_call"
 
 
 class NotRunnableError(HloverlapError):
-    """The module cannot be run here; the text is the reason, a clause without a full stop."""
+    """Says that the module cannot be run here; the text is the reason, a clause without a full stop."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The process in which MLIR and XLA convert bytes that nobody has checked: it may abort, hang or fill its memory.
+"""Converts bytes that nobody has checked, by MLIR and XLA, in a process that may abort, hang or fill its memory.
 
     python -m hloverlap.pipeline.formats.convert_child CONVERSION [--allow-unregistered-dialect] < INPUT > OUTPUT
 

@@ -92,7 +92,7 @@ class CompileRecord:
 
 
 class RecordLog:
-    """The newest records, in order of compilation; iterate over it, or take its length.
+    """Keeps the newest records, in order of compilation; iterate over it, or take its length.
 
     A log of a block or of an installation holds what its configuration compiled while it was on, in all threads.
     """

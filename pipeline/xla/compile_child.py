@@ -1,4 +1,4 @@
-"""The process in which XLA compiles a module: it may abort, hang or be killed without harm to the caller.
+"""Has XLA compile a module in a process that may abort, hang or be killed without harm to the caller.
 
     python -m hloverlap.pipeline.xla.compile_child FOLDER
 
@@ -41,7 +41,7 @@ def main(folder: pathlib.Path) -> int:
 def _compile_for_cpu(
     module: bytes, replicas: int, partitions: int, shardy: bool, options: dict[str, int | bool | str]
 ) -> None:
-    """XLA:CPU compiles for as many virtual devices as XLA_FLAGS has given this process."""
+    """Compiles with XLA:CPU for as many virtual devices as XLA_FLAGS has given this process."""
     import jax
     from jaxlib.mlir import ir
 

@@ -37,9 +37,9 @@ streams = " ".join(f"-DS{number}={first + number - 1}" for number in range(1, 5)
 if version < (0, 11):
     config.available_features.add("jaxlib-0.10")
 
-# %orchestra: an installed package that brings passes of its own.
+# %plugins: an installed package that brings passes of its own.
 config.substitutions += [
-    ("%orchestra", f"env PYTHONPATH={here.parent / 'plugin_package'}"),
+    ("%plugins", f"env PYTHONPATH={here.parent / 'plugin_package'}"),
     ("%samples", str(here.parents[1] / "tools" / "samples")),
     ("FileCheck", f"filecheck {streams}"),
 ]

@@ -41,7 +41,7 @@ def corpus() -> pathlib.Path:
 
 
 @pytest.fixture
-def orchestra(monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+def plugins(monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
     """An installed package whose entry points bring passes: note, note-function, refuse, ..."""
     folder = REPOSITORY / "tests" / "plugin_package"
     monkeypatch.syspath_prepend(folder)

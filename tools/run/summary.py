@@ -104,7 +104,7 @@ def _is_worth_a_row(entry: CompileRecord) -> bool:
 
 
 def _alike(record: CompileRecord) -> tuple[object, ...]:
-    """What is equal for records of which the same can be said."""
+    """Gives what is equal for records of which the same can be said."""
     same = record.title, record.platform, record.devices, record.outcome, record.changes
     return (*same, *_details(record))
 

@@ -1,4 +1,4 @@
-"""The Python processes that a program under hlo-run starts: they inherit the setting, and their records are collected.
+"""Lets the Python processes that a program under hlo-run starts inherit the setting, and collects their records.
 
 A process that Python starts finds a ``sitecustomize`` of ours on PYTHONPATH, which calls `join`. One that is forked
 has the hook of its parent. Each writes what it compiles into a folder as soon as it is compiled, since many workers end
@@ -34,7 +34,7 @@ _SITE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "site")
 
 @dataclasses.dataclass(frozen=True)
 class Process:
-    """What became of one process of a run."""
+    """Says what became of one process of a run."""
 
     pid: int
     state: State
@@ -46,7 +46,7 @@ class Process:
 
 
 class Shared:
-    """The setting that all processes of one run have, and the folder in which they leave their records.
+    """Holds the setting that all processes of one run have, and the folder in which they leave their records.
 
     The folder is made by the first that has something to leave, so a run without such processes leaves nothing behind
     even where it is killed.
@@ -124,7 +124,7 @@ def join(setting: Mapping[str, Any]) -> None:
 
 
 def _read(path: str) -> Process:
-    """What one process has left; a last entry that is not whole, as of one that was killed, is passed over."""
+    """Reads what one process has left; a last entry that is not whole, as of one that was killed, is passed over."""
     state, records, dropped = State(), [], 0
     state.imported = True  # a fork of a process that had done so does not say it
     with contextlib.suppress(OSError, EOFError, pickle.UnpicklingError), open(path, "rb") as file:

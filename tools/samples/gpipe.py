@@ -1,4 +1,4 @@
-"""GPipe: a stack of layers, one stage on each device, microbatches flowing through; loss and gradients.
+"""Runs GPipe: a stack of layers, one stage on each device, microbatches flowing through; loss and gradients.
 
 Each step runs the stage and passes its output on: one permute a step, and one back in the gradient. The pairs do not
 close to a ring: the first stage receives zeros and takes the next microbatch instead. Every permute waits for the one

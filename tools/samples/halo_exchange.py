@@ -1,4 +1,4 @@
-"""Stencil steps on a field that is split over a 2-D mesh, with halos and corners from all eight neighbours.
+"""Steps a stencil on a field that is split over a 2-D mesh, with halos and corners from all eight neighbours.
 
 Each step sends four edges and four corners at once, works on the inner points meanwhile, and does the border when the
 halos are there. The field is periodic. On a mesh axis of two devices both neighbours are the same device, so the two

@@ -1,4 +1,4 @@
-"""Mixture of experts with the exchange of tokens written as shifts.
+"""Mixes experts, with the exchange of tokens written as shifts.
 
 One expert lives on each device. A device sends a block of tokens to the experts at each distance, nearer ones getting
 larger blocks; with the tokens (bf16) go the slot numbers (int32) that pick a bias at the expert, and the results come

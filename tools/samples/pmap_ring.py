@@ -1,4 +1,4 @@
-"""An all-reduce written as a two-direction ring, under ``jax.pmap``.
+"""Writes an all-reduce as a two-direction ring, under ``jax.pmap``.
 
 The first half of each device's values goes round forwards, the second half backwards, and each device adds what passes.
 JAX 0.10 and later lower ``pmap`` as ``shard_map``, in partition mode; ``replica_ring.mlir`` is the same ring in the

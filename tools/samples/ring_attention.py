@@ -1,4 +1,4 @@
-"""Attention over a sequence that is split among the devices of a ring.
+"""Computes attention over a sequence that is split among the devices of a ring.
 
 Each device keeps its queries; keys and values go round. A running maximum and denominator make the softmax exact
 without ever holding a whole row of scores. Keys and values travel the same way over the same pairs, both at once.

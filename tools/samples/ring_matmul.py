@@ -1,4 +1,4 @@
-"""Collective matmul over a ring that is used in both directions.
+"""Computes a collective matmul over a ring that is used in both directions.
 
 ``y = x @ w`` with the rows of x and the columns of w split among the devices. Each device multiplies the rows it holds
 while the next ones arrive: the upper half of every block travels forwards and the lower half backwards, so that both

@@ -1,4 +1,4 @@
-"""The two-direction ring collective matmul without a loop, and with small shards.
+"""Computes the two-direction ring collective matmul without a loop, and with small shards.
 
 Every matmul multiplies by the same weight. XLA:GPU's dot merger joins matmuls that share an operand, up to a size;
 joined, they wait for the last transfer, and no transfer has anything left to hide behind. With

@@ -1,4 +1,4 @@
-"""Finite differences on automatically sharded arrays: ``jnp.roll`` one way and the other along a sharded axis.
+"""Takes finite differences on automatically sharded arrays: ``jnp.roll`` both ways along a sharded axis.
 
 The program names no device and its StableHLO holds no permute: the partitioner makes them, two independent ones a step,
 beside a matmul that needs neither.

@@ -1,4 +1,4 @@
-"""Many small arrays sent to the other half of the machine at once: a training state kept twice.
+"""Sends many small arrays to the other half of the machine at once: a training state kept twice.
 
 Each device copies its part of the state to a partner half the machine away, so that a lost host can be replaced from
 memory, while the step that made the state goes on. Sixteen independent transfers of a few KiB and of many dtypes, all

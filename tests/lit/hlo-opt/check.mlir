@@ -4,7 +4,7 @@
 // CHECK: func.func public @main
 
 // Where they differ it says where, exits with 3 and writes nothing.
-// RUN: not %orchestra hlo-opt %s --detune --check -o %t.none 2>&1 | FileCheck %s --check-prefix=DIFFERENT
+// RUN: not %plugins hlo-opt %s --detune --check -o %t.none 2>&1 | FileCheck %s --check-prefix=DIFFERENT
 // RUN: not ls %t.none
 // DIFFERENT: check.mlir: check: different:
 

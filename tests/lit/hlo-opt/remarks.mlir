@@ -1,18 +1,18 @@
 // Remarks go to stderr, each at the line of the program that was traced, where the module carries it, else at the line
 // of the module.
-// RUN: %orchestra hlo-opt %s --note -o /dev/null 2>&1 | FileCheck %s
+// RUN: %plugins hlo-opt %s --note -o /dev/null 2>&1 | FileCheck %s
 // CHECK:      train.py:17: remark: NOTE1: seen traced
 // CHECK-NEXT: remarks.mlir:{{[0-9]+}}: remark: NOTE1: seen here
 
 // --remarks=json prints one object a line, for programs.
-// RUN: %orchestra hlo-opt %s --note -o /dev/null --remarks=json 2>&1 | FileCheck %s --check-prefix=JSON
+// RUN: %plugins hlo-opt %s --note -o /dev/null --remarks=json 2>&1 | FileCheck %s --check-prefix=JSON
 // JSON: {"code": "NOTE1", "severity": "remark", "message": "seen traced", "op": "func.func", "file": "train.py", "line": 17}
 
-// RUN: %orchestra hlo-opt %s --note -o /dev/null --remarks=none 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: %plugins hlo-opt %s --note -o /dev/null --remarks=none 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE-NOT: NOTE1
 
 // A remark that is an error makes the run fail.
-// RUN: not %orchestra hlo-opt %s --complain -o %t.none 2>&1 | FileCheck %s --check-prefix=ERROR
+// RUN: not %plugins hlo-opt %s --complain -o %t.none 2>&1 | FileCheck %s --check-prefix=ERROR
 // RUN: not ls %t.none
 // ERROR: hlo-opt: error: {{.*}}remarks.mlir: error: NOTE4: this is wrong
 

@@ -1,7 +1,7 @@
-// RUN: not %orchestra hlo-opt %s --canonicalize-permutes --refuse --mlir-pass-pipeline-crash-reproducer=%t.repro --topology=2x2 2>%t.first
+// RUN: not %plugins hlo-opt %s --canonicalize-permutes --refuse --mlir-pass-pipeline-crash-reproducer=%t.repro --topology=2x2 2>%t.first
 // RUN: FileCheck %s < %t.first
 // RUN: FileCheck %s --check-prefix=FILE < %t.repro
-// RUN: not %orchestra hlo-opt --run-reproducer %t.repro 2>&1 | FileCheck %s --check-prefix=AGAIN
+// RUN: not %plugins hlo-opt --run-reproducer %t.repro 2>&1 | FileCheck %s --check-prefix=AGAIN
 // RUN: not hlo-opt --run-reproducer %s 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: not hlo-opt --run-reproducer %t.repro --cse 2>&1 | FileCheck %s --check-prefix=BOTH
 

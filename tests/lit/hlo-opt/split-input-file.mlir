@@ -1,5 +1,5 @@
 // Parts between marker lines are modules of their own, and come out the same way. Line numbers are those of the file.
-// RUN: %orchestra hlo-opt %s --split-input-file --note 2>%t | FileCheck %s
+// RUN: %plugins hlo-opt %s --split-input-file --note 2>%t | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARKS < %t
 // CHECK:     module {
 // CHECK:       func.func @first

@@ -1,6 +1,6 @@
 // With --verify-diagnostics every remark and error must be expected by a comment, and every expectation be met; nothing
 // is printed then.
-// RUN: %orchestra hlo-opt %s --note --split-input-file --verify-diagnostics | FileCheck %s --check-prefix=NOTHING --allow-empty
+// RUN: %plugins hlo-opt %s --note --split-input-file --verify-diagnostics | FileCheck %s --check-prefix=NOTHING --allow-empty
 // NOTHING-NOT: module
 
 // expected-remark@+1 {{NOTE1: seen next_line}}

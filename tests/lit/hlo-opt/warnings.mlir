@@ -1,5 +1,5 @@
 // What MLIR itself warns of comes among the remarks, in its turn, and has no code.
-// RUN: %orchestra hlo-opt %s --note='word=before' --composite-fixed-point-pass='max-iterations=1 pipeline=cse' --note='word=after' -o /dev/null 2>&1 | FileCheck %s
+// RUN: %plugins hlo-opt %s --note='word=before' --composite-fixed-point-pass='max-iterations=1 pipeline=cse' --note='word=after' -o /dev/null 2>&1 | FileCheck %s
 // CHECK:      remark: NOTE1: before main
 // CHECK-NEXT: warning: Composite pass "CompositeFixedPointPass"+ didn't converge in 1 iterations
 // CHECK-NEXT: remark: NOTE1: after main

@@ -1,6 +1,6 @@
-// A pass may need XLA options for its rewrite to take effect. They are printed as one line to copy; of two wishes for
-// one option the larger number holds.
-// RUN: %orchestra hlo-opt %s --note=times=2 --note=times=1 --remarks=none -o /dev/null 2>&1 | FileCheck %s --match-full-lines
+// A pass may need XLA options for its rewrite to take effect. They are printed as one line to copy; of two values for
+// one option the larger holds.
+// RUN: %plugins hlo-opt %s --note=times=2 --note=times=1 --remarks=none -o /dev/null 2>&1 | FileCheck %s --match-full-lines
 // CHECK: XLA_FLAGS="--xla_gpu_noted=2"
 
 // RUN: hlo-opt %s --cse -o /dev/null 2>&1 | FileCheck %s --check-prefix=NONE --allow-empty

@@ -21,7 +21,7 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
 // -----
 
 // Different types are packed as bits: no value is converted, so a NaN keeps its payload. Those of one type stand side by
-// side, and all in the widest units, up to 32 bits, of which each type fills a whole number: narrower ones in layers, the
+// side, and all in the widest units, up to 32 bits, of which each type fills a whole number: narrower ones in planes, the
 // first half of the bf16 below the second. What does not fill a byte gets one; a complex number goes as its two parts,
 // here beside the other f32.
 // CHECK-LABEL: func.func public @mixed_types

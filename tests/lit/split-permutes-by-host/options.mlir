@@ -1,14 +1,14 @@
 // RUN: hlo-opt %s --split-permutes-by-host=min-bytes=33 --topology=2x2 2>&1 | FileCheck %s --check-prefix=MIN
 // RUN: hlo-opt %s --split-permutes-by-host 2>&1 | FileCheck %s --check-prefix=NOWHERE
 // RUN: not hlo-opt %s --split-permutes-by-host=min-bytes=-1 --topology=2x2 2>&1 | FileCheck %s --check-prefix=BAD
-// RUN: hlo-opt %s --split-permutes-by-host --merge-cross-host-transfers=strategy=concat --topology=2x2 2>/dev/null | FileCheck %s --check-prefix=ROADS
+// RUN: hlo-opt %s --split-permutes-by-host --merge-cross-host-transfers=strategy=concat --topology=2x2 2>/dev/null | FileCheck %s --check-prefix=ROUTES
 
 // MIN: remark: SPH002: Not split by host: a device sends 32 bytes, fewer than min-bytes=33.
 // NOWHERE: remark: SPH000: No permute was split: without a topology no permute is known to cross hosts; give one, such as 2x4.
 // BAD: error: {{.*}}min-bytes=-1 is no size; give at least 0
-// Each half takes its own road: what leaves the hosts is packed into one message, and what stays is not.
-// ROADS-COUNT-2: "stablehlo.collective_permute"({{.*}}dense<{{\[\[}}0, 1], [2, 3]]>{{.*}}tensor<8xf32>
-// ROADS: "stablehlo.collective_permute"({{.*}}dense<{{\[\[}}1, 2], [3, 0]]>{{.*}}tensor<16xf32>
+// Each half takes its own route: what leaves the hosts is packed into one message, and what stays is not.
+// ROUTES-COUNT-2: "stablehlo.collective_permute"({{.*}}dense<{{\[\[}}0, 1], [2, 3]]>{{.*}}tensor<8xf32>
+// ROUTES: "stablehlo.collective_permute"({{.*}}dense<{{\[\[}}1, 2], [3, 0]]>{{.*}}tensor<16xf32>
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
   sdy.mesh @mesh = <["x"=4]>
   func.func public @main(%arg0: tensor<32xf32>, %arg1: tensor<32xf32>) -> (tensor<32xf32>, tensor<32xf32>) {

@@ -65,7 +65,7 @@ def one_op(tmp_path):
         (["-o", "no/such/folder/out.mlir"], 1),
     ],
 )
-def test_exit_status(orchestra, one_op, capfd, arguments, status):
+def test_exit_status(plugins, one_op, capfd, arguments, status):
     assert hlo_opt.main([str(one_op), *arguments]) == status
     out, err = capfd.readouterr()
     assert "Traceback" not in err
@@ -73,7 +73,7 @@ def test_exit_status(orchestra, one_op, capfd, arguments, status):
     assert bool(out) == (status == 0 and "--verify-diagnostics" not in arguments)
 
 
-def test_a_difference_found_by_check_is_3(orchestra, tmp_path, capfd):
+def test_a_difference_found_by_check_is_3(plugins, tmp_path, capfd):
     path, output = tmp_path / "sum.mlir", tmp_path / "out.mlir"
     path.write_text(
         ONE_OP.replace("%a: tensor<4xf32>", "%a: tensor<4xf32>, %b: tensor<4xf32>").replace("%a, %a", "%a, %b")
@@ -85,7 +85,7 @@ def test_a_difference_found_by_check_is_3(orchestra, tmp_path, capfd):
     assert "check: different: " in capfd.readouterr().err
 
 
-def test_what_check_cannot_run_is_6_and_written(orchestra, tmp_path, capfd):
+def test_what_check_cannot_run_is_6_and_written(plugins, tmp_path, capfd):
     path, output = tmp_path / "calls.mlir", tmp_path / "out.mlir"
     call = "%0 = stablehlo.custom_call @xla_ffi_python_cpu_callback(%a) : (tensor<4xf32>) -> tensor<4xf32>"
     cannot = f"func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {{\n  {call}\n  return %0 : tensor<4xf32>\n}}"

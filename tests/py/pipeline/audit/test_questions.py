@@ -10,7 +10,7 @@ from jaxlib.mlir import ir
 from hloverlap.passes.machine.topology import Topology
 from hloverlap.passes.mlir.dialects import make_context
 from hloverlap.pipeline.audit import cache
-from hloverlap.pipeline.audit.diagnose import blamed
+from hloverlap.pipeline.audit.diagnose import ops_at_fault
 from hloverlap.pipeline.audit.op_ids import tag
 from hloverlap.pipeline.audit.topology import xla_topology
 from hloverlap.pipeline.xla.isolated_compile import Failure
@@ -59,13 +59,15 @@ def test_topologies_that_xla_cannot_be_told(text: str) -> None:
 def test_a_failure_names_its_op(rings: Rings) -> None:
     tagged = tag(rings([(1, ""), (-1, stream("foo"))]))
     ops, foreseen = tagged.collectives, tagged.foreseen
-    assert blamed(Failure("refused", 'NOT_FOUND: %p, frontend_attributes={hloverlap_id="1"}'), ops, foreseen) == (1,)
-    assert blamed(Failure("aborted", "Check failed: SimpleAtoi(it->second, &assigned_stream_id)"), ops, foreseen) == (
+    assert ops_at_fault(Failure("refused", 'NOT_FOUND: %p, frontend_attributes={hloverlap_id="1"}'), ops, foreseen) == (
         1,
     )
-    assert blamed(Failure("aborted", "Check failed: something else"), ops, foreseen) == ()
+    assert ops_at_fault(
+        Failure("aborted", "Check failed: SimpleAtoi(it->second, &assigned_stream_id)"), ops, foreseen
+    ) == (1,)
+    assert ops_at_fault(Failure("aborted", "Check failed: something else"), ops, foreseen) == ()
     missing = "No ExecutionStreamId found, source_target_pairs={{0,1},{1,2},{2,3},{3,4},{4,5},{5,6},{6,7},{7,0}}"
-    assert blamed(Failure("refused", missing), ops, foreseen) == (0,)
+    assert ops_at_fault(Failure("refused", missing), ops, foreseen) == (0,)
 
 
 def test_the_cache_forgets_what_is_damaged(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:

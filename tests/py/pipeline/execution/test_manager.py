@@ -37,7 +37,7 @@ def run(text, pipeline, **instrumentation):
         ("", []),
     ],
 )
-def test_passes_run_in_the_order_of_the_text(orchestra, two_functions, pipeline, said):
+def test_passes_run_in_the_order_of_the_text(plugins, two_functions, pipeline, said):
     assert run(two_functions, pipeline)[1] == said
 
 
@@ -47,13 +47,13 @@ def test_mlir_passes_alone_change_the_module(two_functions):
     assert after.count("stablehlo.add") == 1
 
 
-def test_a_nest_in_a_nest(orchestra, two_functions):
+def test_a_nest_in_a_nest(plugins, two_functions):
     nested = f"module {{ module @inner {{ {two_functions} }} }}"
     _, said = run(nested, "builtin.module(builtin.module(builtin.module(func.func(cse,note-function))))")
     assert said == ["main has 3 ops", "unused has 1 ops"]
 
 
-def test_any_runs_only_where_mlir_would(orchestra):
+def test_any_runs_only_where_mlir_would(plugins):
     mesh = 'module { sdy.mesh @mesh = <["x"=2]> func.func @f() { return } }'
     assert run(mesh, "any(note-any),cse")[1] == ["on func.func"]
 
@@ -67,14 +67,14 @@ def test_any_runs_only_where_mlir_would(orchestra):
         ("cse,func.func(cse),stumble,note", "stumble raised KeyError: 'no such key'"),
     ],
 )
-def test_a_failed_pass_is_one_line_and_stops_the_run(orchestra, two_functions, capfd, pipeline, message):
+def test_a_failed_pass_is_one_line_and_stops_the_run(plugins, two_functions, capfd, pipeline, message):
     with pytest.raises(PassFailedError) as error:
         run(two_functions, pipeline)
     assert str(error.value) == message
     assert capfd.readouterr() == ("", "")
 
 
-def test_an_error_below_an_anchor_comes_up(orchestra, two_functions):
+def test_an_error_below_an_anchor_comes_up(plugins, two_functions):
     nested = f"module {{ module @inner {{ {two_functions} }} module @other {{ func.func @g() {{ return }} }} }}"
     with pytest.raises(PassFailedError, match="refuse: the module has no music in it"):
         run(nested, "builtin.module(builtin.module(builtin.module(refuse)))")
@@ -116,7 +116,7 @@ def test_an_interrupt_is_not_swallowed(two_functions):
         run(two_functions, Interrupted())
 
 
-def test_without_verifier_a_broken_module_passes(orchestra, two_functions):
+def test_without_verifier_a_broken_module_passes(plugins, two_functions):
     after, _ = run(two_functions, "break", verify_each=False)
     assert "function_type = () -> ()" in after
 
@@ -130,13 +130,13 @@ def test_without_verifier_a_broken_module_passes(orchestra, two_functions):
         ({"timing": True}, ["Execution time report", "note", "CSEPass"], ["IR Dump"]),
     ],
 )
-def test_mlir_reports_on_both_kinds_of_pass(orchestra, two_functions, capfd, flags, seen, unseen):
+def test_mlir_reports_on_both_kinds_of_pass(plugins, two_functions, capfd, flags, seen, unseen):
     run(two_functions, "note,func.func(cse)", **flags)
     report = capfd.readouterr().err
     assert all(text in report for text in seen)
     assert not any(text in report for text in unseen)
 
 
-def test_ir_is_printed_below_an_anchor_with_python_passes_too(orchestra, two_functions, capfd):
+def test_ir_is_printed_below_an_anchor_with_python_passes_too(plugins, two_functions, capfd):
     run(two_functions, "func.func(note-function,cse)", print_ir_after_change=True)
     assert capfd.readouterr().err.count("IR Dump After CSEPass") == 1

@@ -33,7 +33,7 @@ def canonical(pipeline):
         ("sdy-propagation-pipeline", "builtin.module(sdy-propagation-pipeline)"),
     ],
 )
-def test_the_canonical_form_leaves_defaults_out_and_is_its_own(orchestra, written, printed):
+def test_the_canonical_form_leaves_defaults_out_and_is_its_own(plugins, written, printed):
     assert canonical(written) == printed
     assert canonical(printed) == printed
 
@@ -42,7 +42,7 @@ def test_a_named_pipeline_becomes_its_passes():
     assert canonical("cse,overlap") == f"builtin.module(cse,{registry.PIPELINES['overlap']})"
 
 
-def test_passes_can_be_given_as_objects(orchestra):
+def test_passes_can_be_given_as_objects(plugins):
     note = registry.find("note")
     assert canonical(note(times=2)) == "builtin.module(note{times=2})"
     assert canonical([note(), note(mark=True)]) == "builtin.module(note,note{mark=true})"
@@ -92,7 +92,7 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("written", "message", "position"), MISTAKES, ids=[written for written, *_ in MISTAKES])
-def test_a_mistake_is_one_sentence_and_a_caret(orchestra, capfd, written, message, position):
+def test_a_mistake_is_one_sentence_and_a_caret(plugins, capfd, written, message, position):
     with pytest.raises(PipelineTextError) as error:
         canonical(written)
     sentence, line, caret = str(error.value).split("\n")

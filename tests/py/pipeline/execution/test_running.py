@@ -47,7 +47,7 @@ def test_a_sample_through_passes_with_nothing_to_do_is_unchanged(samples):
     assert not run(tidy, "canonicalize,cse").changed
 
 
-def test_the_result_says_what_was_done(orchestra, two_functions, tmp_path):
+def test_the_result_says_what_was_done(plugins, two_functions, tmp_path):
     result = run(two_functions.encode(), "note{times=2},symbol-dce,note")
     assert result.remarks[0] == Remark("NOTE1", "remark", "seen main", "func.func", "-", 2)
     assert [remark.message for remark in result.remarks] == ["seen main"] * 2 + ["seen unused"] * 2 + ["seen main"]
@@ -56,7 +56,7 @@ def test_the_result_says_what_was_done(orchestra, two_functions, tmp_path):
     assert result.xla_flags == "--xla_gpu_noted=2"
 
 
-def test_errors(orchestra, two_functions, tmp_path):
+def test_errors(plugins, two_functions, tmp_path):
     program = two_functions.encode()
     with pytest.raises(PipelineTextError, match="unknown pass 'nope'"):
         run(program, "nope")
