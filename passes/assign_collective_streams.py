@@ -15,6 +15,7 @@ from hloverlap.passes.analysis.collectives import KINDS, PERMUTE, is_group_call
 from hloverlap.passes.analysis.concurrency import Lanes, Unit, place
 from hloverlap.passes.analysis.cost import CostModel
 from hloverlap.passes.analysis.dataflow import Instance
+from hloverlap.passes.analysis.hidden_transfers import describe_hidden
 from hloverlap.passes.analysis.loops import executions
 from hloverlap.passes.analysis.mesh_axes import MeshAxes
 from hloverlap.passes.base import Pass, option
@@ -27,6 +28,12 @@ from hloverlap.passes.mlir.symbols import Symbols
 
 # Smaller permutes stay joined rather than go apart: a launch costs about 5 us, which is 256 KiB at 50 GB/s.
 _SPLIT_BYTES = 256 * 1024
+
+HIDDEN = "ACS014"
+_WAY = (
+    "XLA dumps the module that has them with --xla_dump_hlo_pass_re=spmd-partitioning, as "
+    "*after_spmd-partitioning*, for hlo-opt and hlo-audit; on GPUs hlo-run --partitioner-permutes places its permutes."
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,6 +79,7 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "4", comb
         "ACS011": "left it as it is: whether a stream pays on the target is not known",
         "ACS012": "left it as it is: the overlap limit that it takes would cost others more",
         "ACS013": "left it as it is: XLA keeps a collective that is a start and a done on its stream",
+        "ACS014": "there may be transfers that only XLA's partitioner will make",
     }
 
     max_streams: int = option(4, "most streams to use at once")
@@ -121,6 +129,8 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "4", comb
         if peer:
             context.need_option(PERMUTE_MODE, PEER_MEMORY)
             context.remark("ACS009", "Asked for copies from device to device: every permute stays in its host.")
+        if hidden := describe_hidden(op):
+            context.remark(HIDDEN, f"There may be transfers that are not seen here: {hidden}. {_WAY}")
 
     def _annotate(
         self, context: Context, granted: dict[ir.Operation, _Wish | None], own: Sequence[ir.Operation]

@@ -89,6 +89,8 @@ def as_text(processes: Sequence[Process], decorated: bool = False) -> str:
         lines.append(f"{len(hidden)} more had nothing to rewrite.")
         # Asked for, so it is said even where it came to nothing.
         lines += dict.fromkeys(record.partitioner.message for record in hidden if record.partitioner)
+        unseen = Counter(remark.message for record in hidden for remark in record.remarks)
+        lines += [f"For {count} of them: {message}" for message, count in unseen.items()]
     for record, *more in shown.values():
         if details := _details(record):
             times = f" ({1 + len(more)} times)" if more else ""
@@ -100,7 +102,10 @@ _HEAD = ["function", "times", "devices", "outcome", "what was done", "passes", "
 
 
 def _is_worth_a_row(entry: CompileRecord) -> bool:
-    return entry.outcome != "unchanged" or bool(entry.remarks) or bool(entry.partitioner and entry.partitioner.remarks)
+    from hloverlap.passes.assign_collective_streams import HIDDEN
+
+    told = any(remark.code != HIDDEN for remark in entry.remarks)  # one line is enough for many functions of that kind
+    return entry.outcome != "unchanged" or told or bool(entry.partitioner and entry.partitioner.remarks)
 
 
 def _alike(record: CompileRecord) -> tuple[object, ...]:

@@ -368,3 +368,16 @@ def test_the_processes_in_which_we_compile_and_check_take_no_part(program: pathl
     assert seen.returncode == 0
     assert "PYTHONPATH" in seen.stdout
     assert "HLOVERLAP_RUN" not in seen.stdout
+
+
+def test_transfers_that_only_the_partitioner_makes_are_one_line(program: pathlib.Path) -> None:
+    program.write_text(
+        "import jax, jax.numpy as jnp\n"
+        "from jax.sharding import Mesh, NamedSharding, PartitionSpec as P\n"
+        "x = jax.device_put(jnp.arange(64.0), NamedSharding(Mesh(jax.devices(), 'x'), P('x')))\n"
+        "for n in (1, 2): jax.jit(lambda x: jnp.roll(x, n))(x)\n"
+    )
+    seen = hlo_run(program, env=EIGHT)
+    assert seen.stderr.startswith("hlo-run: 0 of ")
+    assert seen.stderr.count("There may be transfers that are not seen here: the module is sharded") == 1
+    assert "--partitioner-permutes" in seen.stderr
