@@ -37,16 +37,17 @@ _WAY = (
 
 
 @dataclasses.dataclass(frozen=True)
-class _Wish:
-    """What one execution path wants for an op. apart: 0, or a number no other path may share a function with."""
+class _Choice:
+    """Says on which stream one execution path puts an op."""
 
     stream: int
-    apart: int
+    path: int
+    """0, or a number that no other path has, where none may share the function with this one."""
 
 
 @dataclasses.dataclass(frozen=True)
 class AssignCollectiveStreams(Pass):
-    """XLA puts every collective on communication stream 0 unless it carries a stream annotation.
+    """Takes collectives off communication stream 0, on which XLA puts every one that carries no stream annotation.
 
     Chains of dependent collectives share a stream. What can overlap nothing stays as it is. Permutes with equal
     pairs, which XLA joins into one by itself, are left to it where that is possible.
@@ -107,20 +108,20 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "4", comb
         objection = _objection(symbols, in_company)
         if objection:
             peer, streams = False, {}
-        wishes: dict[Instance, dict[ir.Operation, _Wish | None]] = {}
+        choices: dict[Instance, dict[ir.Operation, _Choice | None]] = {}
         paths = 0
         for unit in lanes.units:
             # XLA would join independent executions of one op, so these must not share a function and thereby a key.
-            apart = unit.crowds is not None or len(unit.members) > 1
+            apart = unit.queued_behind is not None or len(unit.members) > 1
             for member in unit.members:
-                wish = None
+                choice = None
                 if unit in streams and member.instance.function not in lanes.unfollowed:
                     paths += 1
-                    wish = _Wish(streams[unit], paths if apart else 0)
-                wishes.setdefault(member.instance, {})[member.op] = wish
+                    choice = _Choice(streams[unit], paths if apart else 0)
+                choices.setdefault(member.instance, {})[member.op] = choice
         before = len(symbols.functions)
-        granted = specialize(symbols, lanes.roots, wishes)
-        self._annotate(context, granted, stream_annotations.own_ops(op))  # again: copied functions have more
+        chosen = specialize(symbols, lanes.roots, choices)
+        self._annotate(context, chosen, stream_annotations.own_ops(op))  # again: copied functions have more
         self.count(context, "num-specialized", len(Symbols(op).functions) - before)
         self.count(context, "num-streams", len(set(streams.values())))
         self._explain(context, lanes, joined, unpaid, streams, objection if in_company else "")
@@ -133,13 +134,13 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "4", comb
             context.remark(HIDDEN, f"There may be transfers that are not seen here: {hidden}. {_WAY}")
 
     def _annotate(
-        self, context: Context, granted: dict[ir.Operation, _Wish | None], own: Sequence[ir.Operation]
+        self, context: Context, chosen: dict[ir.Operation, _Choice | None], own: Sequence[ir.Operation]
     ) -> None:
-        left_over = [op for op in own if granted.get(op) is None]
+        left_over = [op for op in own if chosen.get(op) is None]
         number = 0
-        for op, wish in granted.items():
-            if wish is not None:
-                stream_annotations.annotate(op, wish.stream, number)
+        for op, choice in chosen.items():
+            if choice is not None:
+                stream_annotations.annotate(op, choice.stream, number)
                 number += 1
         self.count(context, "num-annotated", number)
         for op in left_over:
@@ -154,25 +155,25 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "4", comb
         streams: dict[Unit, int],
         objection: str,
     ) -> None:
-        told: set[ir.Operation] = set()
+        reported: set[ir.Operation] = set()
         for unit in lanes.units:
             for member in unit.members:
-                if member.op in told:
+                if member.op in reported:
                     continue
-                told.add(member.op)
+                reported.add(member.op)
                 code, text, statistic = self._reason(unit, unit in joined, streams.get(unit))
                 function = member.instance.function
                 if function in lanes.unfollowed and unit in streams:
                     code, statistic = "ACS007", ""
                     text = f"Left as it is: too many paths lead to function '{function}'; run MLIR's 'inline' first."
-                if unit in unpaid and unit.partner is not None:
+                if unit in unpaid and unit.overlaps_with is not None:
                     (code, reason), statistic = unpaid[unit], ""
                     text = f"Left as it is: {reason}."
-                if objection and unit.partner is not None and code == "ACS001":
+                if objection and unit.overlaps_with is not None and code == "ACS001":
                     code, statistic = "ACS012", ""
-                    text = f"Left as it is: it can be in flight with {describe(unit.partner)}, but {objection}."
-                if objection and unit.partner is not None and code == "ACS004":
-                    text += f" It can be in flight with {describe(unit.partner)}, but {objection}."
+                    text = f"Left as it is: it can be in flight with {describe(unit.overlaps_with)}, but {objection}."
+                if objection and unit.overlaps_with is not None and code == "ACS004":
+                    text += f" It can be in flight with {describe(unit.overlaps_with)}, but {objection}."
                 if statistic:
                     self.count(context, statistic)
                 context.remark(code, text, member.op)
@@ -186,7 +187,7 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "4", comb
         if unit.chosen is not None:
             return "ACS004", f"Kept the {unit.chosen} that was there.", ""
         alone = "there is no other collective that it could be in flight with"
-        beside = f"it can be in flight with {describe(unit.partner)}" if unit.partner else alone
+        beside = f"it can be in flight with {describe(unit.overlaps_with)}" if unit.overlaps_with else alone
         if joined:
             return (
                 "ACS003",
@@ -194,26 +195,26 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "4", comb
                 f"({unit.bytes} bytes together) on stream 0; {beside}.",
                 "num-left-to-combiner",
             )
-        if unit.partner is None and unit.crowds is not None:
-            beside = describe(unit.crowds.members[-1].op)
+        if unit.overlaps_with is None and unit.queued_behind is not None:
+            beside = describe(unit.queued_behind.members[-1].op)
             return "ACS010", f"Left on XLA's stream 0: {beside} has the same pairs, so the two use the same links.", ""
-        if unit.partner is None:
+        if unit.overlaps_with is None:
             return "ACS002", f"Left as it is: {alone}.", "num-alone"
-        crowd = (
-            f" It shares the stream with {describe(unit.crowds.members[-1].op)}: more than "
+        why_shared = (
+            f" It shares the stream with {describe(unit.queued_behind.members[-1].op)}: more than "
             f"max-streams={self.max_streams} can be in flight at once, or the two use the same links."
-            if unit.crowds
+            if unit.queued_behind
             else ""
         )
-        return "ACS001", f"Put on stream {stream}: {beside}.{crowd}", ""
+        return "ACS001", f"Put on stream {stream}: {beside}.{why_shared}", ""
 
 
 def _streams(lanes: Lanes, left: frozenset[Unit], free: Iterator[int]) -> dict[Unit, int]:
-    """Stream of each unit that needs one: lanes are numbered in order of use, with the free streams in turn."""
+    """Gives the stream of each unit that needs one: lanes are numbered in order of use, with free streams in turn."""
     numbers: dict[int, int] = {}
     chosen: dict[Unit, int] = {}
     for unit in lanes.units:
-        if unit.partner is None or unit.fixed or unit.chosen is not None or unit in left:
+        if unit.overlaps_with is None or unit.fixed or unit.chosen is not None or unit in left:
             continue
         if unit.lane not in numbers:
             numbers[unit.lane] = next(free)
@@ -222,7 +223,7 @@ def _streams(lanes: Lanes, left: frozenset[Unit], free: Iterator[int]) -> dict[U
 
 
 def _is_joined(unit: Unit) -> bool:
-    """Whether XLA's combiner would make one launch of the unit's permutes."""
+    """Says whether XLA's combiner would make one launch of the unit's permutes."""
     return len(unit.members) > 1 and not unit.fixed and unit.chosen is None
 
 
@@ -237,7 +238,10 @@ def needed_options(module: ir.Operation) -> dict[str, CompileOption]:
 
 
 def _objection(symbols: Symbols, units: Sequence[Unit]) -> str:
-    """Why XLA is not asked to let these be in flight with others, as a clause; "" if it is. The limit is for all."""
+    """Says, as a clause, why XLA is not asked to let these be in flight with others; "" if it is.
+
+    The limit is for all collectives of the module.
+    """
     if ragged := overlap_limit.ragged(symbols):
         return f"a higher overlap limit is not asked for beside {describe(ragged)}, a ragged all-to-all"
     gaining = [member.op for unit in units for member in unit.members]
@@ -251,7 +255,7 @@ def _objection(symbols: Symbols, units: Sequence[Unit]) -> str:
 
 
 def _left_to_combiner(lanes: Lanes) -> frozenset[Unit]:
-    """The units of several permutes that are best left without annotation, for XLA to join on stream 0.
+    """Gives the units of several permutes that are best left without annotation, for XLA to join on stream 0.
 
     An annotated permute must not be joined (XLA 0.12 makes the joined one synchronous), so the other choice is one
     launch for each. It is made where something else that can be in flight has to be on stream 0 and the permutes are
@@ -261,8 +265,8 @@ def _left_to_combiner(lanes: Lanes) -> frozenset[Unit]:
     left = []
     for unit in lanes.units:
         if _is_joined(unit):
-            large = unit.bytes >= _SPLIT_BYTES * len(unit.members) and unit.crowds is None
-            if unit.beside_user or (large and _meets(unit, on_stream_0)):
+            large = unit.bytes >= _SPLIT_BYTES * len(unit.members) and unit.queued_behind is None
+            if unit.joins_annotated or (large and _meets(unit, on_stream_0)):
                 continue
             left.append(unit)
         elif not unit.fixed:
@@ -273,19 +277,19 @@ def _left_to_combiner(lanes: Lanes) -> frozenset[Unit]:
 
 
 def _wants_company(unit: Unit) -> bool:
-    """Whether XLA has to be told that a unit without an annotation of ours may be in flight with another one."""
+    """Says whether XLA must be told that a unit without an annotation of ours may be in flight with another one."""
     if unit.chosen is not None:
-        return unit.partner is not None
-    return unit.crowds is not None and not unit.fixed
+        return unit.overlaps_with is not None
+    return unit.queued_behind is not None and not unit.fixed
 
 
 def _sizes(lanes: Lanes, axes: MeshAxes) -> dict[Unit, int]:
-    """Bytes that a device sends at least: XLA may divide along axes that a computation is not manual over."""
+    """Counts the bytes a device sends at least: XLA may divide along axes that a computation is not manual over."""
     return {unit: unit.bytes // max(axes.parts(member.op) for member in unit.members) for unit in lanes.units}
 
 
 def _not_worth(sizes: Mapping[Unit, int], context: Context, peer: bool) -> dict[Unit, Declined]:
-    """Permutes that lose by a stream of their own on the target, or of which nobody knows; {} where none was given.
+    """Gives the units that lose by a stream of their own on the target, or of which nobody knows; {} without a target.
 
     Inside a host streams do nothing without copies from device to device: permutes through NCCL run in turn.
     """
@@ -304,13 +308,13 @@ def _not_worth(sizes: Mapping[Unit, int], context: Context, peer: bool) -> dict[
 
 
 def _knows_peer(context: Context) -> bool:
-    """Whether it is known what copies from device to device gain: for some targets, in a topology of one host."""
+    """Says whether it is known what copies from device to device gain: on some targets, in one host."""
     topology = context.topology
     return CostModel(context.target, topology).measures_peer and topology is not None and len(set(topology.host)) == 1
 
 
 def _prefers_peer(sizes: Mapping[Unit, int], context: Context) -> bool:
-    """Whether copies from device to device pay."""
+    """Says whether copies from device to device pay."""
     if not _knows_peer(context) or any(unit.fixed for unit in sizes):
         return False
     launches = [(size, executions(unit.members[0].op, unit.members[0].instance)) for unit, size in sizes.items()]
@@ -318,21 +322,24 @@ def _prefers_peer(sizes: Mapping[Unit, int], context: Context) -> bool:
 
 
 def _meets(unit: Unit, on_stream_0: dict[int, list[int]]) -> bool:
-    for rival in unit.rivals:
-        positions = on_stream_0.get(rival.lane, [])
-        index = bisect.bisect_right(positions, rival.after)
-        if index < len(positions) and positions[index] <= rival.upto:
+    for other in unit.concurrent:
+        positions = on_stream_0.get(other.lane, [])
+        index = bisect.bisect_right(positions, other.after)
+        if index < len(positions) and positions[index] <= other.upto:
             return True
     return False
 
 
 def _most_in_flight(lanes: Lanes, joined: frozenset[Unit]) -> int:
-    """Launches that can be in flight at once: XLA makes one synchronous if its limit is lower, whatever the streams."""
+    """Counts the launches that can be in flight at once.
+
+    XLA makes one synchronous if its limit is lower, whatever the streams.
+    """
     width: dict[Unit, int] = {}
     most = 0
     for unit in lanes.units:
         launches = 1 if unit in joined else len(unit.members)
-        width[unit] = launches + (width[unit.crowds] if unit.crowds else 0)
-        beside = {rival.lane: width.get(rival.tail, 1) for rival in unit.rivals}
+        width[unit] = launches + (width[unit.queued_behind] if unit.queued_behind else 0)
+        beside = {other.lane: width.get(other.tail, 1) for other in unit.concurrent}
         most = max(most, width[unit] + sum(beside.values()))
     return most

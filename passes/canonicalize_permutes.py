@@ -134,14 +134,17 @@ after:  %a = "stablehlo.collective_permute"(%x) <{… [[1, 0], [0, 1]] …}>
 
 
 def _transfer(op: ir.Operation, groups: ReplicaGroups, counts: DeviceCounts) -> tuple[object, ...]:
-    """What is equal for collectives of which one does for all, whatever their channels and layouts."""
+    """Gives what is equal for collectives of which one does for all, whatever their channels and layouts."""
     carried = tuple(item for item in stream_annotations.carried(op) if item[0] not in _SPELLINGS)
     ways = _ways(op) if op.name == PERMUTE else _between(op, groups, counts)
     return op.name, tuple(op.operands), ways, carried, region_form(op)
 
 
 def _between(op: ir.Operation, groups: ReplicaGroups, counts: DeviceCounts) -> object:
-    """The devices of each group, in whichever way the op names them; the attribute where it names what is not there."""
+    """Gives the devices of each group, in whichever way the op names them.
+
+    It gives the attribute where that names what is not there.
+    """
     try:
         return tuple(sorted(groups.of(op, counts)))
     except MeshError:
@@ -149,12 +152,12 @@ def _between(op: ir.Operation, groups: ReplicaGroups, counts: DeviceCounts) -> o
 
 
 def _ways(op: ir.Operation) -> tuple[object, ...]:
-    """What is equal for permutes that send along the same ways."""
+    """Gives what is equal for permutes that send along the same ways."""
     return mode_of(op), tuple(sorted(pairs_of(op)))
 
 
 def _joined(module: ir.Operation, context: Context) -> list[list[ir.Operation]]:
-    """The permutes that XLA makes one of, for each such launch."""
+    """Gives the permutes that XLA makes one of, for each such launch."""
     own = stream_annotations.own_ops(module)
     lanes = place(Symbols(module), _LANES, own, frozenset({PERMUTE}), context.capabilities)
     return [[member.op for member in unit.members] for unit in lanes.units if len(unit.members) > 1]

@@ -1,4 +1,4 @@
-"""How facts about what devices agree on go from value to value, op by op, inside of one function.
+"""Carries facts about what devices agree on from value to value, op by op, inside of one function.
 
 The function has a work list of its ops: an op is looked at again when a fact about one of its operands changes.
 """
@@ -36,7 +36,7 @@ CallRule = Callable[[ir.Operation, tuple[Agreement, ...]], Sequence[Agreement] |
 
 @dataclasses.dataclass(frozen=True)
 class Devices:
-    """Who there is, and how they are grouped."""
+    """Says who there is, and how they are grouped."""
 
     counts: DeviceCounts
     groups: ReplicaGroups
@@ -45,7 +45,7 @@ class Devices:
 
     @property
     def partitions(self) -> int:
-        """Of each replica."""
+        """Counts the partitions of each replica."""
         return self.counts.partitions or 1
 
     def on_all_replicas(self, groups: Sequence[Group]) -> list[Group]:
@@ -55,7 +55,7 @@ class Devices:
 
 
 class AgreementFlow:
-    """Facts about the values of one function, given those about its arguments."""
+    """Follows facts about the values of one function, given those about its arguments."""
 
     def __init__(
         self, devices: Devices, function: FunctionValues, arguments: Sequence[Agreement], call: CallRule
@@ -79,7 +79,7 @@ class AgreementFlow:
         return [self._of(value) for value in self._function.results]
 
     def decisions(self) -> list[tuple[int, Agreement]]:
-        """Agreement on what each loop and conditional goes by, with the op's number."""
+        """Gives the agreement on what each loop and conditional goes by, with the op's number."""
         return [
             (number, self._of(predicate_of(op))) for number, op in enumerate(self._function.ops) if op.name in STEPS
         ]
@@ -125,7 +125,7 @@ class AgreementFlow:
             self._add([result], agreement)
 
     def _permuted(self, op: ir.Operation, value: Agreement) -> Agreement:
-        """A device agrees with others whose sources agreed, and with others that get zeros."""
+        """Has a device agree with others whose sources agreed, and with others that get zeros."""
         partitions = self._devices.partitions
         source_of = {target: source for source, target in pairs_of(op)}
         keys: list[int | None] = []
@@ -164,7 +164,7 @@ class AgreementFlow:
         self._one_by_one(op, list(terminator(inner).operands))
 
     def _manual(self, op: ir.Operation, inputs: Sequence[ir.Value]) -> None:
-        """An argument differs along the axes that divide it; a result is whole again, along the manual axes."""
+        """Has an argument differ along the axes that divide it; a result is whole again, along the manual axes."""
         inner = op.regions[0].blocks[0]
         shardings = sdy.TensorShardingPerValueAttr(op.attributes["in_shardings"]).shardings
         for value, argument, sharding in zip(inputs, inner.arguments, shardings, strict=True):
@@ -182,7 +182,7 @@ class AgreementFlow:
             )
 
     def _part_of(self, sharding: sdy.TensorShardingAttr) -> Agreement:
-        """Devices that hold the same part of an array agree."""
+        """Has devices agree that hold the same part of an array."""
         mesh = self._devices.meshes.of(sharding.mesh_or_ref)
         dimensions = [sdy.DimensionShardingAttr(each).axes for each in sharding.dimension_shardings]
         axes = [AxisPart.of(axis) for part in (*dimensions, sharding.unreduced_axes) for axis in part]
@@ -191,7 +191,7 @@ class AgreementFlow:
         return self._agreements.of(places.get(number % partitions) for number in range(self._devices.counts.devices))
 
     def _custom_call(self, op: ir.Operation, inputs: Sequence[ir.Value]) -> None:
-        """A call into the host may give each device its own; GSPMD's are known by name."""
+        """Lets a call into the host give each device its own; GSPMD's are known by name."""
         target = custom_call_target(op)
         agreement = self._join(inputs)
         if target == ENTERS:
@@ -228,5 +228,5 @@ def custom_call_target(op: ir.Operation) -> str:
 
 
 def _is_divided(maker: ir.Operation) -> bool:
-    """Whether GSPMD divides the result of an op."""
+    """Says whether GSPMD divides the result of an op."""
     return SHARDING not in maker.attributes or "replicated}" not in str(maker.attributes[SHARDING]).replace('"', "")

@@ -40,8 +40,8 @@ class Member:
     """Its number on its unit's lane, from 1."""
 
 
-class Rival(NamedTuple):
-    """Positions `after` < p <= `upto` on a lane, the last of which is in the unit `tail`."""
+class Concurrent(NamedTuple):
+    """The positions `after` < p <= `upto` on another lane can be in flight with a unit; `tail` has the last of them."""
 
     lane: int
     after: int
@@ -51,25 +51,24 @@ class Rival(NamedTuple):
 
 @dataclasses.dataclass(eq=False)
 class Unit:
-    """Collectives that XLA runs as one: a single one, or independent permutes with the same pairs in the same step.
-
-    lane: the queue it is in. chosen: what the user put it on a stream by, in words. fixed: XLA keeps it on its stream
-    0, whatever it carries: a group call, or a collective that is written as a start and a done.
-    partner: an op that can be in flight with it, None if there is none.
-    rivals: what was met before it on other lanes and can be in flight with it.
-    crowds: the unit before it on its lane where that is independent: it has the same pairs, or there are no more lanes.
-    beside_user: an annotation of the user's is on a permute that XLA would otherwise join to it.
-    """
+    """Collectives that XLA runs as one: a single one, or independent permutes with the same pairs in the same step."""
 
     lane: int
+    """The queue that it is in."""
     chosen: str | None
+    """What the user put it on a stream by, in words; None where that is left to us."""
     fixed: bool
+    """XLA keeps it on its stream 0, whatever it carries: a group call, or what is written as a start and a done."""
     bytes: int = 0
     members: list[Member] = dataclasses.field(default_factory=list)
-    partner: ir.Operation | None = None
-    rivals: list[Rival] = dataclasses.field(default_factory=list)
-    crowds: Unit | None = None
-    beside_user: bool = False
+    overlaps_with: ir.Operation | None = None
+    """An op that can be in flight with it, None if there is none."""
+    concurrent: list[Concurrent] = dataclasses.field(default_factory=list)
+    """What comes before it on other lanes and can be in flight with it."""
+    queued_behind: Unit | None = None
+    """The unit before it on its lane where that is independent: it has the same pairs, or there are no more lanes."""
+    joins_annotated: bool = False
+    """XLA would join it with a permute that carries an annotation of the user's."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,9 +93,9 @@ def place(
     """Puts each collective of `kinds`, each group call, and each start that is a custom call, in a lane.
 
     Chains of dependent collectives share one of `max_lanes` lanes, and so do permutes with the same pairs; other
-    independent ones get different lanes while there are any. Lane 0 is XLA's default stream, which groups and
-    starts cannot leave;
-    the user's own streams have lanes of their own after it. `own`: annotated ops whose annotation is not the user's.
+    independent ones get different lanes while there are any. Lane 0 is XLA's default stream, which groups and starts
+    cannot leave; the user's own streams have lanes of their own after it. `own`: annotated ops whose annotation is not
+    the user's.
     """
     placer = _Placer(symbols, max_lanes, frozenset(own), kinds, capabilities)
     roots = placer.flow.run()
@@ -120,7 +119,9 @@ class _Placer:
         self._free = range(fixed, fixed + max_lanes)
         self._queues: list[list[tuple[Member, Unit]]] = [[] for _ in range(fixed + max_lanes)]
         self._bytes = [0] * len(self._queues)
-        self._alone: list[list[tuple[Member, Unit]]] = [[] for _ in self._queues]  # no partner yet, by position
+        self._alone: list[list[tuple[Member, Unit]]] = [
+            [] for _ in self._queues
+        ]  # nothing overlaps with these yet, by position
         self._joined: dict[tuple[Clock, Clock], Clock] = {}
         self._combinable: dict[Hashable, Unit] = {}
         self._alike: dict[tuple[object, ...], Unit] = {}
@@ -162,13 +163,13 @@ class _Placer:
         if fact is not None:
             unit.bytes += fact.bytes
             self._bytes[unit.lane] += fact.bytes
-        self._find_rivals(member, unit, clock)
+        self._find_concurrent(member, unit, clock)
         return (*clock[: unit.lane], member.position, *clock[unit.lane + 1 :])
 
     def _unit(self, fact: Collective | None, clock: Clock, place: ProgramPoint) -> Unit:
         """Gives the open unit that XLA would join this one to, else a new one in the best lane."""
         if fact is None:
-            unit = Unit(DEFAULT_LANE, None, fixed=True, crowds=self._passed(DEFAULT_LANE, clock))
+            unit = Unit(DEFAULT_LANE, None, fixed=True, queued_behind=self._passed(DEFAULT_LANE, clock))
         elif fact.op.name != PERMUTE:
             unit = self._new_unit(fact, clock)
         else:
@@ -185,11 +186,11 @@ class _Placer:
             if of_user:
                 self._combinable_user[key] = unit
                 if mate is not None:
-                    mate.beside_user = True
+                    mate.joins_annotated = True
             else:
                 self._combinable[key] = self._alike[alike] = unit
                 if user_mate is not None and clock[user_mate.lane] < user_mate.members[0].position:
-                    unit.beside_user = True
+                    unit.joins_annotated = True
         self.units.append(unit)
         return unit
 
@@ -201,35 +202,35 @@ class _Placer:
         """
         if (chosen := self._chosen(fact)) is not None:
             lane = self._user_lanes[chosen_stream(fact, self._capabilities)]
-            return Unit(lane, chosen, fixed=False, crowds=self._passed(lane, clock))
+            return Unit(lane, chosen, fixed=False, queued_behind=self._passed(lane, clock))
         last = self._passed(alike.lane, clock) if alike is not None else None
         if last is not None and last is alike and clock[last.lane] < last.members[0].position:
-            return Unit(last.lane, None, fixed=False, crowds=last)
+            return Unit(last.lane, None, fixed=False, queued_behind=last)
         following = [lane for lane in self._free if 0 < len(self._queues[lane]) == clock[lane]]
         unused = [lane for lane in self._free if not self._queues[lane]]
         if lanes := following or unused:
             return Unit(lanes[0], None, fixed=False)
         lane = min(self._free, key=self._bytes.__getitem__)
-        return Unit(lane, None, fixed=False, crowds=self._passed(lane, clock))
+        return Unit(lane, None, fixed=False, queued_behind=self._passed(lane, clock))
 
     def _passed(self, lane: int, clock: Clock) -> Unit | None:
         """Gives the last unit on a lane, if a collective with this clock would not wait for it."""
         queue = self._queues[lane]
         return queue[-1][1] if clock[lane] < len(queue) else None
 
-    def _find_rivals(self, member: Member, unit: Unit, clock: Clock) -> None:
+    def _find_concurrent(self, member: Member, unit: Unit, clock: Clock) -> None:
         """Notes what is on other lanes and not waited for: it can be in flight with this member."""
-        rivals = [
-            Rival(lane, clock[lane], len(queue), queue[-1][1])
+        found = [
+            Concurrent(lane, clock[lane], len(queue), queue[-1][1])
             for lane, queue in enumerate(self._queues)
             if lane != unit.lane and clock[lane] < len(queue)
         ]
-        unit.rivals += rivals
-        for lane, after, _, tail in rivals:
-            unit.partner = unit.partner or tail.members[-1].op
+        unit.concurrent += found
+        for lane, after, _, tail in found:
+            unit.overlaps_with = unit.overlaps_with or tail.members[-1].op
             alone = self._alone[lane]
             while alone and alone[-1][0].position > after:  # each is taken off once, so this is linear in all
                 other = alone.pop()[1]
-                other.partner = other.partner or member.op
-        if unit.partner is None:
+                other.overlaps_with = other.overlaps_with or member.op
+        if unit.overlaps_with is None:
             self._alone[unit.lane].append((member, unit))

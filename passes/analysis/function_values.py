@@ -1,4 +1,4 @@
-"""Which ops of a function depend on which of its values, also through the regions of loops and conditionals."""
+"""Finds which ops of a function depend on which of its values, also through regions of loops and conditionals."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hloverlap.passes.mlir.walk import INLINED_REGIONS, LOOP, STEPS, TERMINATORS
 
 @dataclasses.dataclass(frozen=True)
 class FunctionValues:
-    """What does not depend on where a function is called from."""
+    """Holds what does not depend on where a function is called from."""
 
     arguments: Sequence[ir.Value]
     ops: Sequence[ir.Operation]

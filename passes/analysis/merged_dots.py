@@ -1,4 +1,4 @@
-"""Which matmuls XLA:GPU's dot merger makes one of."""
+"""Finds which matmuls XLA:GPU's dot merger makes one of."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _sharing(ops: Sequence[ir.Operation]) -> Iterator[list[int]]:
 
 
 def _needed(segment: Segment, sharing: Sequence[Sequence[int]]) -> list[int]:
-    """For each op a bit for each set of which a member is on a way that leads to it, or is itself."""
+    """Gives for each op a bit for each set of which a member is on a way that leads to it, or is itself."""
     own: dict[int, int] = {}
     for bit, number in itertools.chain.from_iterable(
         ((bit, number) for number in numbers) for bit, numbers in enumerate(sharing)

@@ -1,4 +1,4 @@
-"""What the other collectives of a module lose where XLA:GPU's overlap limit is raised for some.
+"""Finds what other collectives of a module lose where XLA:GPU's overlap limit is raised for some.
 
 The limit is for the whole module. Above 1, XLA's scheduler starts further collectives before the compute that hid the
 first one; where that is all the compute there is, the others have nothing left to hide them, and all that carry no
@@ -57,7 +57,7 @@ def ragged(symbols: Symbols) -> ir.Operation | None:
 
 
 def _sharing_a_matmul(block: ir.Block) -> list[ir.Operation]:
-    """The collectives of a block that a merged matmul waits for, without another matmul between, beside others."""
+    """Gives the collectives of a block that a merged matmul waits for, with no other one between, beside others."""
     bits: dict[ir.Operation, int] = {}  # of a matmul: its set
     for bit, dots in enumerate(merged_dots(block)):
         for dot in dots:

@@ -1,4 +1,4 @@
-"""Which devices a collective is between: the one reader of replica groups, in each of their spellings.
+"""Reads which devices a collective is between: the one reader of replica groups, in each of their spellings.
 
 StableHLO lists the ids of each group; jax 0.12 names axes of a mesh instead (``replica_group_mesh_axes``), along which
 the members of a group differ. Where such a mesh has device ids of its own, XLA takes no notice of them, unlike
@@ -26,7 +26,7 @@ _BY_PARTITION = frozenset({"stablehlo.all_to_all", "stablehlo.collective_broadca
 
 
 class _Key(NamedTuple):
-    """All that the groups of an op depend on."""
+    """Holds all that the groups of an op depend on."""
 
     kind: str
     groups: ir.Attribute | None

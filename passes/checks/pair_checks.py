@@ -1,4 +1,4 @@
-"""Source-target pairs that cannot be meant (VCL005 to VCL008), and modules that say too little for theirs (VCL018)."""
+"""Checks source-target pairs that cannot be meant (VCL005 to VCL008), and modules that say too little (VCL018)."""
 
 from __future__ import annotations
 

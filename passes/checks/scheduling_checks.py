@@ -37,7 +37,7 @@ def find(symbols: Symbols) -> list[Fault]:
 
 
 def _groups(symbols: Symbols) -> dict[str, set[tuple[str, str]]]:
-    """For each function, the groups in it and in what it calls: the function that has the ops, and the group's id."""
+    """Gives for each function the groups in it and in what it calls: the function with the ops, and the group's id."""
     held: dict[str, set[tuple[str, str]]] = {}
     callers: dict[str, list[str]] = {}
     for name, function in symbols.functions.items():

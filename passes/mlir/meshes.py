@@ -53,7 +53,7 @@ class Mesh:
 
     @property
     def size(self) -> int:
-        """How many devices there must be for its ids."""
+        """Counts the devices that there must be for its ids."""
         return 1 + max(self.device_ids, default=0)
 
     @classmethod
@@ -119,7 +119,7 @@ class Mesh:
 
 
 class Meshes:
-    """The meshes of a module, by their names."""
+    """Holds the meshes of a module, by their names."""
 
     def __init__(self, module: ir.Operation) -> None:
         self._attributes = {

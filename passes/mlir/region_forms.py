@@ -1,4 +1,4 @@
-"""Whether the regions of two ops say the same."""
+"""Says whether the regions of two ops say the same."""
 
 from __future__ import annotations
 

@@ -115,8 +115,8 @@ PLANTED = (
     ),
     Planted(
         "CanonicalizePermutes._block",
-        "op.results[0].replace_all_uses_with(first.results[0])",
-        "op.results[0].replace_all_uses_with(first.operands[0])",
+        "result.replace_all_uses_with(same)",
+        "result.replace_all_uses_with(first.operands[0])",
         "a shared permute's users get what was not sent",
     ),
     Planted(
@@ -133,8 +133,8 @@ PLANTED = (
     ),
     Planted(
         "AssignCollectiveStreams._annotate",
-        "stream_annotations.annotate(op, wish.stream, number)",
-        "stream_annotations.annotate(op, wish.stream, 0)",
+        "stream_annotations.annotate(op, choice.stream, number)",
+        "stream_annotations.annotate(op, choice.stream, 0)",
         "one combiner key for all: XLA joins annotated permutes",
     ),
     Planted(
@@ -156,8 +156,8 @@ PLANTED = (
         "ops move across a barrier",
     ),
     Planted(
-        "_Placer._find_rivals",
-        "unit.partner = unit.partner or tail.members[-1].op",
+        "_Placer._find_concurrent",
+        "unit.overlaps_with = unit.overlaps_with or tail.members[-1].op",
         "pass",
         "half of the pairs that can overlap are not seen",
     ),
@@ -192,7 +192,7 @@ PLANTED = (
         "a value that aborts XLA goes through",
     ),
     Planted(
-        "check",
+        "_look",
         "if each != branches[0]",
         "if len(each) != len(branches[0])",
         "other collectives in as many branches are overlooked",

@@ -62,17 +62,17 @@ def test_a_partner_is_found_exactly_where_there_is_one(chosen: list[tuple[str, i
             members = [name for name in names if unit_of[name] is unit]
             # XLA can join only what is independent.
             assert all((a, b) in independent for a in members for b in members if a != b)
-            if unit.partner is not None:
-                # A partner is one that really can be in flight with a member.
-                partner = names[results.index(unit.partner.results[0])]
-                assert any((name, partner) in independent for name in members)
+            if unit.overlaps_with is not None:
+                # What is named really can be in flight with a member.
+                other = names[results.index(unit.overlaps_with.results[0])]
+                assert any((name, other) in independent for name in members)
         # With lanes enough, nothing that could overlap is missed, unless XLA joins permutes, which then wait for all
         # that any of them waits for, or a lane holds permutes with the same pairs, which use the same links.
-        alone = all(len(unit.members) == 1 and unit.crowds is None for unit in placed.units)
+        alone = all(len(unit.members) == 1 and unit.queued_behind is None for unit in placed.units)
         if most >= len(names) and alone:
             for a, b in independent:
                 assert unit_of[a].lane != unit_of[b].lane
-                assert unit_of[a].partner is not None
+                assert unit_of[a].overlaps_with is not None
 
 
 def test_chains_stay_on_their_lane(mlir: ir.Context) -> None:
