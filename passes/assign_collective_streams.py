@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 
 from jaxlib.mlir import ir
 
-from hloverlap.passes.analysis import overlap_limit, stream_annotations
+from hloverlap.passes.analysis import overlap_limit, shardy_transfers, stream_annotations
 from hloverlap.passes.analysis.collectives import KINDS, PERMUTE, is_group_call
 from hloverlap.passes.analysis.concurrency import Lanes, Unit, place
 from hloverlap.passes.analysis.cost import CostModel
@@ -81,6 +81,7 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "4", comb
         "ACS012": "left it as it is: the overlap limit that it takes would cost others more",
         "ACS013": "left it as it is: XLA keeps a collective that is a start and a done on its stream",
         "ACS014": "there may be transfers that only XLA's partitioner will make",
+        "ACS015": "transfers in Shardy's form, which no pass sees",
     }
 
     max_streams: int = option(4, "most streams to use at once")
@@ -124,6 +125,8 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "4", comb
         self._annotate(context, chosen, stream_annotations.own_ops(op))  # again: copied functions have more
         self.count(context, "num-specialized", len(Symbols(op).functions) - before)
         self.count(context, "num-streams", len(set(streams.values())))
+        if shardy := shardy_transfers.find(op):
+            context.remark("ACS015", shardy.text, shardy.first)
         self._explain(context, lanes, joined, unpaid, streams, objection if in_company else "")
         if in_company and not objection:
             context.need_option(OVERLAP_LIMIT, max(2, _most_in_flight(lanes, joined)))

@@ -8,7 +8,14 @@ from typing import ClassVar
 from jaxlib.mlir import ir
 
 from hloverlap.passes.base import Pass
-from hloverlap.passes.checks import annotation_checks, branch_checks, flight_checks, pair_checks, scheduling_checks
+from hloverlap.passes.checks import (
+    annotation_checks,
+    branch_checks,
+    flight_checks,
+    pair_checks,
+    scheduling_checks,
+    unseen_checks,
+)
 from hloverlap.passes.context import Context
 from hloverlap.passes.mlir.symbols import Symbols
 
@@ -18,6 +25,7 @@ _CHECKS = (
     flight_checks.check,
     branch_checks.check,
     scheduling_checks.check,
+    unseen_checks.check,
 )
 
 
@@ -56,6 +64,8 @@ says:   error: VCL001: The stream annotation 'fast' is no decimal number of 32 b
         "VCL016": "a group that is to stay whole, which this XLA refuses in many places",
         "VCL017": "a scheduling group in a function that runs twice in a row, which XLA refuses",
         "VCL018": "the module does not say for how many devices it is",
+        "VCL019": "a custom call starts a collective, which this XLA does not know and refuses",
+        "VCL020": "transfers in Shardy's form, which no pass sees",
     }
 
     def run(self, op: ir.Operation, context: Context) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from jaxlib.mlir import ir
 
-from hloverlap.passes.analysis.collectives import KINDS, PERMUTE, mode_of, pairs_of
+from hloverlap.passes.analysis import async_pairs
+from hloverlap.passes.analysis.collectives import PERMUTE, Collective, collectives_in, mode_of
 from hloverlap.passes.analysis.replica_groups import GLOBAL, ReplicaGroups
 from hloverlap.passes.mlir.meshes import Meshes
 from hloverlap.passes.mlir.modules import PARTITIONS, REPLICAS, DeviceCounts, device_counts
-from hloverlap.passes.mlir.walk import ops_in
 
 
 def required_counts(module: ir.Operation, groups: ReplicaGroups | None = None) -> DeviceCounts:
@@ -21,10 +21,11 @@ def required_counts(module: ir.Operation, groups: ReplicaGroups | None = None) -
         return said
     groups = groups or ReplicaGroups(module)
     needed = {"replica": 1, "partition": max((mesh.size for mesh in Meshes(module).all()), default=1)}
-    for op in ops_in(module, *KINDS):
-        listed = pairs_of(op) if op.name == PERMUTE else groups.listed(op)
+    for op in collectives_in(module):
+        pairs = Collective.of(op).pairs
+        listed = pairs if pairs or op.name == PERMUTE else groups.listed(op)
         count = 1 + max((number for ids in listed for number in ids), default=0)
-        mode = "partition" if GLOBAL in op.attributes else mode_of(op)
+        mode = "partition" if GLOBAL in op.attributes or async_pairs.is_global(op) else mode_of(op)
         needed[mode] = max(needed[mode], count)
     return DeviceCounts(said.replicas or needed["replica"], said.partitions or needed["partition"])
 

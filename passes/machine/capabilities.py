@@ -33,6 +33,9 @@ class Capabilities:
     keeps_joined_streams: bool = False
     """Whether permutes that the combiner joins stay on the stream that they name; on 0.10.2, if it is one."""
 
+    knows_async_pairs: bool = True
+    """Whether XLA knows the custom calls by which a program starts and ends a collective itself; 0.10.2 does not."""
+
     @property
     def first_stream(self) -> int:
         """Gives the first communication stream from which on none is reserved."""
@@ -50,6 +53,7 @@ def of_version(version: str) -> Capabilities:
         has_scale_up_domain=has_domain,
         annotates_compute=found >= (0, 11),
         keeps_joined_streams=found < (0, 11),
+        knows_async_pairs=found >= (0, 12),  # nothing between 0.10.2 and 0.12.0 was tried
     )
 
 

@@ -6,7 +6,7 @@ import dataclasses
 
 from jaxlib.mlir import ir
 
-from hloverlap.passes.checks import annotation_checks, flight_checks
+from hloverlap.passes.checks import annotation_checks, flight_checks, unseen_checks
 from hloverlap.passes.machine.capabilities import Capabilities
 from hloverlap.passes.machine.xla_options import COMBINE_THRESHOLD_DEFAULT
 from hloverlap.passes.mlir import frontend_attributes
@@ -41,6 +41,7 @@ def foresee(
     faults = [
         *annotation_checks.find(module, symbols, capabilities),
         *(fault for fault in flight_checks.find(symbols, capabilities, combine_limit) if fault.code in JOINED),
+        *unseen_checks.find(module, capabilities),
     ]
     found = []
     for fault in faults:

@@ -17,6 +17,7 @@ NEGLIGIBLE = Cost(flops=1 << 24, bytes=1 << 22)
 _UNPACKING = {"get-tuple-element", "bitcast", "reshape", "slice", "fusion", "copy", "async-done", "all-reduce-done"}
 _UNPACKING |= {"all-gather-done", "collective-permute-done"}
 _CONTROL_FLOW = ("kWhile", "kConditional", "kCall", "kCommandBuffer")
+_NAMED = re.compile(rf"\b{ID_ATTRIBUTE}\.(\d+)")  # what a start that is a custom call carries its id by
 _TRANSFERS = re.compile(r"k(All|Collective|Ragged|ReduceScatter|Send|Recv|Nvshmem)(?!.*Done)")
 
 
@@ -227,6 +228,8 @@ def _ids_behind(instruction: str, module: Module) -> set[int]:
 
 def _ids(instruction: Instruction) -> set[int]:
     label = instruction.frontend.get(ID_ATTRIBUTE, "")
+    if not label and (named := _NAMED.search(_op_name(instruction))):
+        label = named[1]
     return {int(text) for text in label.split(",") if text.isdigit()}
 
 

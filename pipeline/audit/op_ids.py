@@ -6,7 +6,7 @@ import dataclasses
 
 from jaxlib.mlir import ir
 
-from hloverlap.passes.analysis.collectives import KINDS, PERMUTE, Collective
+from hloverlap.passes.analysis.collectives import KINDS, Collective, collectives_in
 from hloverlap.passes.analysis.required_devices import required_counts
 from hloverlap.passes.machine.capabilities import capabilities
 from hloverlap.passes.machine.topology import Pair
@@ -15,7 +15,7 @@ from hloverlap.passes.mlir import frontend_attributes, mhlo
 from hloverlap.passes.mlir.locations import source_of
 from hloverlap.passes.mlir.modules import bytecode, set_device_counts, uses_shardy
 from hloverlap.passes.mlir.symbols import symbol_name
-from hloverlap.passes.mlir.walk import function_of, ops_in
+from hloverlap.passes.mlir.walk import function_of
 from hloverlap.pipeline.audit.foresight import Foreseen, foresee
 from hloverlap.pipeline.audit.launches import ID_ATTRIBUTE
 
@@ -71,9 +71,11 @@ def tag(module: ir.Module, combine_limit: int = COMBINE_THRESHOLD_DEFAULT) -> Ta
         copy = module.operation.clone()
         mhlo.to_stablehlo(copy.operation)  # XLA's way to GPUs takes no MHLO
 
-        for number, op in enumerate(ops_in(copy, *KINDS)):
+        for number, op in enumerate(collectives_in(copy)):
             collectives.append(_describe(op, number))
             frontend_attributes.update(op, {ID_ATTRIBUTE: str(number)})
+            if op.name not in KINDS:
+                _name(op, f"{ID_ATTRIBUTE}.{number}")
         counts = required_counts(copy)
         set_device_counts(copy, counts)
         foreseen = foresee(copy, capabilities(), combine_limit)
@@ -88,6 +90,21 @@ def tag(module: ir.Module, combine_limit: int = COMBINE_THRESHOLD_DEFAULT) -> Ta
     )
 
 
+def _name(start: ir.Operation, name: str) -> None:
+    """Gives a custom call another location, which is all that XLA keeps of one that starts a collective."""
+    named = ir.Operation.create(
+        start.name,
+        results=[result.type for result in start.results],
+        operands=list(start.operands),
+        attributes={attribute: start.attributes[attribute] for attribute in frontend_attributes.names(start)},
+        loc=ir.Location.name(name, start.location, context=start.context),
+        ip=ir.InsertionPoint(start),
+    )
+    for old, new in zip(start.results, named.results, strict=True):
+        old.replace_all_uses_with(new)
+    start.erase()
+
+
 def _describe(op: ir.Operation, number: int) -> CollectiveOp:
     seen = Collective.of(op)
     file, line = source_of(op.location)
@@ -95,7 +112,7 @@ def _describe(op: ir.Operation, number: int) -> CollectiveOp:
         id=number,
         kind=seen.kind,
         bytes=seen.bytes,
-        pairs=seen.pairs if op.name == PERMUTE else (),
+        pairs=seen.pairs,
         stream=seen.stream,
         key=seen.combiner_key or None,
         file=file,

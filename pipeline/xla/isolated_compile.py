@@ -10,13 +10,12 @@ import re
 from typing import Literal, TypeAlias
 
 from hloverlap.pipeline.children import ends
-from hloverlap.pipeline.xla.compile_child import MISSING, REFUSED
+from hloverlap.pipeline.xla.compile_child import MISSING, NOT_TAKEN, REFUSED
 
 TIME_LIMIT = 300.0  # seconds for one compile; the corpus takes 2 to 20
 GPU_EXTRA = "install the gpu extra: pip install 'hloverlap[gpu]' (jax[cuda13-local] and nvidia-cuda-nvcc)"
 
 _NO_PTXAS = re.compile(r"No PTX compilation provider|Failed to launch ptxas|Couldn't (?:get|parse) ptxas")
-_IS_REQUEST = re.compile(r"No such compile option|[Oo]ption.*is not a valid|[Ff]ailed to parse|[Cc]ould not parse")
 
 Option = tuple[str, int | bool | str]
 
@@ -91,7 +90,7 @@ def compile_module(request: Request, time_limit: float = TIME_LIMIT) -> Dump | F
         end = _run_child(folder, time_limit, request)
         if end.kind == "ok":
             return _read_dump(folder / "dump")
-        if end.status in (REFUSED, MISSING):
+        if end.status in (REFUSED, MISSING, NOT_TAKEN):
             return _refusal((folder / "error.txt").read_text(encoding="utf-8"), end.status)
         return _failure(end)
 
@@ -122,7 +121,7 @@ def _refusal(text: str, status: int) -> Failure:
     line = " ".join(text.split())
     if ends.is_exhaustion(line):
         return Failure("exhausted", line)
-    return Failure("request" if _IS_REQUEST.search(line) else "refused", line)
+    return Failure("request" if status == NOT_TAKEN else "refused", line)
 
 
 def _failure(end: ends.End) -> Failure:

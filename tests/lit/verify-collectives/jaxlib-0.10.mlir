@@ -90,3 +90,16 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
     return %0 : tensor<8xf32>
   }
 }
+
+// -----
+
+// A collective that the program starts and ends itself is refused: XLA knows no such custom call yet.
+module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+    // expected-error@+1 {{VCL019: It starts a collective by a custom call, which XLA of this jaxlib does not know: it refuses the module. Write the collective itself, or use jaxlib 0.12.}}
+    %0 = stablehlo.custom_call @"all-gather-start"(%x) {mhlo.frontend_attributes = {async_collective_config = "{\22all_gather_dimension\22: 0, \22replica_groups\22: [[0, 1, 2, 3]], \22channel_id\22: 1}"}} : (tensor<8xf32>) -> tensor<32xf32>
+    %1 = stablehlo.custom_call @"all-gather-done"(%0) : (tensor<32xf32>) -> tensor<32xf32>
+    %2 = stablehlo.slice %1 [0:8] : (tensor<32xf32>) -> tensor<8xf32>
+    return %2 : tensor<8xf32>
+  }
+}

@@ -289,3 +289,25 @@ def test_what_the_combiner_joins() -> None:
         alike = combiner.kind(first, 0) == combiner.kind(second, 0)
         said = alike and combiner.fits(first.bytes, second.bytes)
         assert (len(launches(made)) == 1) == said, name
+
+
+def test_a_start_and_a_done_are_one_transfer_that_drops_annotations() -> None:
+    """Earlier versions know no such custom calls."""
+    pairs = [[each, (each + 1) % DEVICES] for each in range(DEVICES)]
+    config = f'async_collective_config = "{{\\22permutation\\22: {pairs}, \\22channel_id\\22: 1}}"'
+    annotated = f"{stream('7')}, {config}"
+    lines = [
+        f'%s = stablehlo.custom_call @"collective-permute-start"(%a) {carrying(annotated)} : ({TYPE}) -> {TYPE}',
+        dot("%d", "%c", "%c"),
+        f'%p = stablehlo.custom_call @"collective-permute-done"(%s) : ({TYPE}) -> {TYPE}',
+    ]
+    (made,) = outcomes([module(function("main", ["%a", "%c"], lines, ["%p", "%d"]))], limit=1)
+    if not CAPABILITIES.knows_async_pairs:
+        assert isinstance(made, Failure)
+        assert made.kind == "refused"
+        return
+    assert isinstance(made, Program)
+    (launch,) = made.launches
+    assert launch.ids == (0,)
+    assert not launch.annotation
+    assert "7" not in launch.stream

@@ -9,10 +9,26 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from hloverlap.passes.machine import targets
 from hloverlap.pipeline.children import child as children
-from hloverlap.pipeline.xla.isolated_compile import Dump, Failure, Request, compile_module
+from hloverlap.pipeline.xla.compile_child import NOT_TAKEN, REFUSED
+from hloverlap.pipeline.xla.isolated_compile import Dump, Failure, FailureKind, Option, Request, compile_module
 
 REQUEST = Request(b"module {}", "cpu", "", "1x1x1", 1, 1, False)
+MODULE = b"func.func public @main(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }"
+REFUSED_MODULE = (
+    b"module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {\n"
+    b"func.func public @main(%x: tensor<f32>) -> tensor<f32> {\n"
+    b"%0 = stablehlo.custom_call @nobody_knows_it(%x) : (tensor<f32>) -> tensor<f32>\n"
+    b"return %0 : tensor<f32>\n}\n}"
+)
+
+
+TARGET = targets.find("h200").gpu_target_config or ""
+
+
+def request_of(module: bytes, option: Option) -> Request:
+    return Request(module, "gpu", TARGET, "1x1x1", 1, 1, False, (option,))
 
 
 @pytest.fixture
@@ -80,9 +96,6 @@ def test_an_error_of_xla_is_one_line(child: pathlib.Path) -> None:
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("INVALID_ARGUMENT: No such compile option: 'xla_x'", "request"),
-        ("While setting option xla_x, 'abc' is not a valid int32 value.", "request"),
-        ("Failed to parse GpuTargetConfigProto from the 'target_config' parameter.", "request"),
         ("No PTX compilation provider is available.", "unavailable"),
         ("topology not implemented for cuda", "unavailable"),
         ("FAILED_PRECONDITION: No visible GPU devices.", "unavailable"),
@@ -97,6 +110,27 @@ def test_what_is_missing_is_told_from_what_is_wrong(child: pathlib.Path, text: s
     assert found.kind == kind
     if kind == "unavailable" and "GPU devices" not in text:
         assert "pip install 'hloverlap[gpu]'" in found.message
+
+
+@pytest.mark.parametrize(("status", "kind"), [(REFUSED, "refused"), (NOT_TAKEN, "request")])
+def test_what_is_wrong_is_not_told_by_words(child: pathlib.Path, status: int, kind: FailureKind) -> None:
+    text = "UNKNOWN: Failed to parse using StableHLO"
+    assert outcome(child, f'(folder / "error.txt").write_text({text!r})\nsys.exit({status})') == Failure(kind, text)
+
+
+@pytest.mark.parametrize("module", [MODULE, REFUSED_MODULE])
+@pytest.mark.parametrize("option", [("xla_gpu_no_such_option", 1), ("xla_gpu_dot_merger_threshold_mb", "abc")])
+def test_an_option_that_xla_does_not_take_is_told_before_the_module(module: bytes, option: Option) -> None:
+    found = compile_module(request_of(module, option))
+    assert isinstance(found, Failure)
+    assert found.kind == "request"
+    assert option[0] in found.message
+
+
+def test_an_error_in_the_module_is_not_blamed_on_a_good_option() -> None:
+    found = compile_module(request_of(REFUSED_MODULE, ("xla_gpu_dot_merger_threshold_mb", 0)))
+    assert isinstance(found, Failure)
+    assert found.kind == "refused"
 
 
 def test_a_bug_of_ours_in_the_child_is_not_hidden(child: pathlib.Path) -> None:
