@@ -113,12 +113,12 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "4", comb
         paths = 0
         for unit in lanes.units:
             # XLA would join independent executions of one op, so these must not share a function and thereby a key.
-            apart = unit.queued_behind is not None or len(unit.members) > 1
+            alone = unit.queued_behind is not None or len(unit.members) > 1
             for member in unit.members:
                 choice = None
                 if unit in streams and member.instance.function not in lanes.unfollowed:
                     paths += 1
-                    choice = _Choice(streams[unit], paths if apart else 0)
+                    choice = _Choice(streams[unit], paths if alone else 0)
                 choices.setdefault(member.instance, {})[member.op] = choice
         before = len(symbols.functions)
         chosen = specialize(symbols, lanes.roots, choices)

@@ -145,19 +145,21 @@ class _Joiner:
                 if fact.mode != other.mode:
                     continue
                 try:
-                    joined, apart = self._estimate([fact, other]), self._costs.apart([fact, other])
+                    joined, separate = self._estimate([fact, other]), self._costs.separate([fact, other])
                 except UnknownCostError as error:
                     return Declined("JPP007", str(error))
                 name = self._costs.name
-                if joined > WORTH * apart:
-                    text = f"with {describe(other.op)} it would take about {joined:.0f} us on {name}, apart {apart:.0f}"
-                    return Declined("JPP006", f"{text} us{doubt(joined, apart)}")
+                if joined > WORTH * separate:
+                    text = (
+                        f"with {describe(other.op)} it would take about {joined:.0f} us on {name}, apart {separate:.0f}"
+                    )
+                    return Declined("JPP006", f"{text} us{doubt(joined, separate)}")
         return Declined("JPP002", "none of its type that is ready at the same time has other sources and other targets")
 
     def _pays(self, fact: Collective, part: _Permutes) -> bool:
         """Says whether joining one more is estimated to pay; it does not where the costs are not known."""
         try:
-            return self._estimate([*part, fact]) <= WORTH * (self._estimate(part) + self._costs.apart([fact]))
+            return self._estimate([*part, fact]) <= WORTH * (self._estimate(part) + self._costs.separate([fact]))
         except UnknownCostError:
             return False
 
@@ -166,13 +168,13 @@ class _Joiner:
         joined = dataclasses.replace(part[0], pairs=tuple(pair for fact in part for pair in fact.pairs))
         selects = len({fact.op.operands[0] for fact in part}) - 1
         chosen = self._costs.copies(selects * _SELECT * part[0].bytes) if selects else 0.0
-        return self._costs.together([joined]) + chosen
+        return self._costs.one_launch([joined]) + chosen
 
     def _join(self, part: _Permutes) -> None:
         """Puts one permute where the last of the part stood. They stand side by side."""
-        joined, apart = self._estimate(part), self._costs.apart(part)
+        joined, separate = self._estimate(part), self._costs.separate(part)
         others = f"{len(part) - 1} other" + "s" * (len(part) > 2)
-        gain = f"about {joined:.0f} us on {self._costs.name} instead of {apart:.0f} us"
+        gain = f"about {joined:.0f} us on {self._costs.name} instead of {separate:.0f} us"
         for fact in part:
             self._context.remark("JPP001", f"Joined with {others} into one permute, {gain}.", fact.op)
         mode, count = part[0].mode, self._ids.count(part[0].mode)

@@ -139,8 +139,8 @@ after:  %0:2 = call @collectives_group(%x, %y) {mhlo.frontend_attributes =
         others = f"{len(permutes) - 1} other" + "s" * (len(permutes) > 2)
         gain = ""
         if self.strategy == "auto":
-            merged, apart = strategy.estimate(permutes)
-            gain = f", about {merged:.0f} us on {strategy.costs.name} instead of {apart:.0f} us"
+            merged, separate = strategy.estimate(permutes)
+            gain = f", about {merged:.0f} us on {strategy.costs.name} instead of {separate:.0f} us"
         for permute in permutes:
             text = f"Merged with {others} into {strategy.result} of {size} bytes{gain}."
             context.remark("MCT001", text, permute.op)

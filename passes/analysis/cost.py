@@ -42,16 +42,16 @@ class CostModel:
         """Says whether a ``_collectives_group`` is one launch there."""
         return self.target is None or self.target.is_gpu
 
-    def together(self, permutes: Sequence[Collective]) -> float:
+    def one_launch(self, permutes: Sequence[Collective]) -> float:
         """Estimates the microseconds of permutes that are one launch: the busiest end of a link decides."""
         return self._launched(permutes, len(permutes))
 
-    def apart(self, permutes: Sequence[Collective]) -> float:
+    def separate(self, permutes: Sequence[Collective]) -> float:
         """Estimates the microseconds of the permutes in turn, after XLA has joined what it joins by itself."""
         joined: dict[object, list[Collective]] = {}
         for number, permute in enumerate(permutes):
             joined.setdefault(permute.canonical_pairs if self.joins_equal_pairs else number, []).append(permute)
-        return sum(self.together(part) for part in joined.values())
+        return sum(self.one_launch(part) for part in joined.values())
 
     def packed(self, permutes: Sequence[Collective]) -> float:
         """Estimates the microseconds of one permute of the packed data: every byte is copied before and after."""

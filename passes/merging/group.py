@@ -51,7 +51,7 @@ class Group(Strategy):
 
     def merged_time(self, permutes: Sequence[Collective]) -> float:
         """Estimates the microseconds of one launch, without copies."""
-        return self.costs.together(permutes)
+        return self.costs.one_launch(permutes)
 
     def emit(self, ops: Sequence[ir.Operation]) -> Collective | None:
         """Moves the permutes into a function that is called as one group."""

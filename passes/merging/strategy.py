@@ -17,9 +17,9 @@ from hloverlap.passes.mlir.symbols import Symbols
 WORTH = 0.85
 
 
-def doubt(merged: float, apart: float) -> str:
+def doubt(merged: float, separate: float) -> str:
     """Says after two estimates why the better one is not taken, "" where it is the better one that is."""
-    return f", and a gain of less than {1 - WORTH:.0%} is not trusted" if WORTH * apart < merged < apart else ""
+    return f", and a gain of less than {1 - WORTH:.0%} is not trusted" if WORTH * separate < merged < separate else ""
 
 
 class Strategy(abc.ABC):
@@ -64,20 +64,20 @@ class Strategy(abc.ABC):
 
     def estimate(self, permutes: Sequence[Collective]) -> tuple[float, float]:
         """Estimates the microseconds of one transfer, and of the permutes by themselves. Raises UnknownCostError."""
-        return self.merged_time(permutes), self.costs.apart(permutes)
+        return self.merged_time(permutes), self.costs.separate(permutes)
 
     def objection(self, permutes: Sequence[Collective]) -> Declined | None:
         """Says why merging these does not pay, as far as the cost model and measurements can say; None if it does."""
         if drawback := self.drawback(permutes):
             return drawback
         try:
-            merged, apart = self.estimate(permutes)
+            merged, separate = self.estimate(permutes)
         except UnknownCostError as error:
             return Declined("MCT017", str(error))
-        if merged > WORTH * apart:
+        if merged > WORTH * separate:
             now = "as XLA joins them" if self.costs.joins_equal_pairs else "apart"
-            text = f"{self.result} would take about {merged:.0f} us on {self.costs.name}, {now} {apart:.0f} us"
-            return Declined("MCT011", text + doubt(merged, apart))
+            text = f"{self.result} would take about {merged:.0f} us on {self.costs.name}, {now} {separate:.0f} us"
+            return Declined("MCT011", text + doubt(merged, separate))
         return None
 
     def crosses(self, permutes: Sequence[Collective]) -> bool:

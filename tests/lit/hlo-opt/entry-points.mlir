@@ -11,13 +11,13 @@
 // GONE: unknown flag '--note'
 
 // LIST: not-importable
-// LIST-NEXT:   cannot be loaded: ModuleNotFoundError: No module named 'orchestra_missing'
+// LIST-NEXT:   cannot be loaded: ModuleNotFoundError: No module named 'example_missing'
 // LIST: note
 // LIST-NEXT:   Notes every function.
 
 // A broken package is named, not the victim of a traceback.
 // RUN: not %plugins hlo-opt %s --not-importable 2>&1 | FileCheck %s --check-prefix=BROKEN
-// BROKEN: hlo-opt: error: pass 'not-importable' cannot be loaded: ModuleNotFoundError: No module named 'orchestra_missing'
+// BROKEN: hlo-opt: error: pass 'not-importable' cannot be loaded: ModuleNotFoundError: No module named 'example_missing'
 
 func.func @f() {
   return

@@ -10,7 +10,7 @@
 // HLOVERLAP_DEBUG=1 shows where.
 // RUN: not env HLOVERLAP_DEBUG=1 %plugins hlo-opt %s --stumble -o %t.none 2>&1 | FileCheck %s --check-prefix=DEBUG
 // DEBUG: Traceback
-// DEBUG: orchestra_passes.py
+// DEBUG: example_passes.py
 // DEBUG: hlo-opt: error: stumble raised KeyError: 'no such key'
 
 // RUN: not %plugins hlo-opt %s --break -o %t.none 2>&1 | FileCheck %s --check-prefix=BREAK
