@@ -6,6 +6,9 @@ import dataclasses
 import io
 import shutil
 
+_IN_A_PIPE = 100  # columns
+_LEAST = 16  # characters that are left of a cell, however narrow the terminal is
+
 
 @dataclasses.dataclass(frozen=True)
 class Table:
@@ -15,10 +18,13 @@ class Table:
     """The columns' titles."""
     rows: list[list[str]]
     """As many cells each."""
+    elastic: tuple[int, ...] = ()
+    """Columns whose cells may be shortened in the middle where the table is too wide, such as names."""
 
 
 def layout(table: Table, decorated: bool = False) -> str:
     """Lays out the table in aligned columns. decorated: drawn with lines and colours, for a terminal."""
+    table = _fitted(table, shutil.get_terminal_size().columns if decorated else _IN_A_PIPE, 3 if decorated else 2)
     if decorated:
         return _rich(table)
     widths = _widths(table)
@@ -27,6 +33,32 @@ def layout(table: Table, decorated: bool = False) -> str:
         for row in (table.head, *table.rows)
     ]
     return "\n".join(lines)
+
+
+def _fitted(table: Table, width: int, gap: int) -> Table:
+    """Gives the table with the widest of its elastic columns shortened, until it is as narrow as `width` or they are.
+
+    gap: characters between two columns.
+    """
+    widths = _widths(table)
+    excess = sum(widths) + gap * (len(widths) - 1) - width
+    limits = {column: widths[column] for column in table.elastic}
+    while excess > 0 and limits:
+        widest = max(limits, key=limits.__getitem__)
+        if limits[widest] <= _LEAST:
+            break
+        limits[widest] -= 1
+        excess -= 1
+    rows = [[shorten(cell, limits.get(column, len(cell))) for column, cell in enumerate(row)] for row in table.rows]
+    return dataclasses.replace(table, rows=rows)
+
+
+def shorten(text: str, width: int) -> str:
+    """Gives the text, without its middle where it is longer than `width`."""
+    if len(text) <= width:
+        return text
+    start = (width - 1) // 2
+    return f"{text[:start]}…{text[len(text) - (width - 1 - start) :]}"
 
 
 def _widths(table: Table) -> list[int]:

@@ -34,11 +34,19 @@ def render(found: Audit | Comparison, trials: Sequence[Trial], setting: Setting,
     """Writes the whole report. decorated: for a terminal; else plain columns, and the same words."""
     audits = [found.before, found.after] if isinstance(found, Comparison) else [found]
     blocks = []
+    said: list[str] = []
     for audit in audits:
         blocks.append(_heading(audit, setting))
         if isinstance(audit.outcome, Program):
             blocks.append(layout(_collectives(audit, audit.outcome.launches), decorated))
-        blocks.append("\n".join(_sentences(audit)))
+        sentences = _sentences(audit)
+        # Of two modules the same is said once; a line of the module's own text is one of another file then.
+        plain = [sentence.replace(audit.name, "") for sentence in sentences]
+        lines = [sentence for sentence, text in zip(sentences, plain, strict=True) if text not in said]
+        if repeated := len(sentences) - len(lines):
+            lines.append(f"{repeated} of the above: the same here")
+        blocks.append("\n".join(lines))
+        said += plain
     if not all(audit.totals.failed for audit in audits):
         blocks.append(layout(_totals(found), decorated))
     if trials:
@@ -73,7 +81,7 @@ def _collectives(audit: Audit, launches: Sequence[Launch]) -> Table:
             start = ["added", launch.origin, launch.kind.replace("-", "_"), _size(launch.bytes)]
             rows.append(start + _way(-1, _mode(launch, -1), [index], launches))
     head = ["op", "source", "collective", "bytes", "what XLA runs", "times", "in flight with", "hidden by"]
-    return Table(head, rows)
+    return Table(head, rows, elastic=(1, 6))
 
 
 def _way(own: int, mode: str, indexes: Sequence[int], launches: Sequence[Launch]) -> list[str]:
@@ -125,7 +133,7 @@ def _trials(audit: Audit, trials: Sequence[Trial]) -> Table:
         label = f"{trial.hint}: {' '.join(f'{name}={value}' for name, value in trial.options.items())}"
         figures = [f"{trial.failure.kind}: {trial.failure.message}"] if trial.failure else _figures(trial.totals)
         rows.append([label, *figures, *[""] * (len(head) - 1 - len(figures))])
-    return Table(head, rows)
+    return Table(head, rows, elastic=(0, 1))
 
 
 def _figures(totals: Totals) -> list[str]:

@@ -84,7 +84,7 @@ def as_text(processes: Sequence[Process], decorated: bool = False) -> str:
     for record in filter(_is_worth_a_row, records):
         shown.setdefault(_alike(record), []).append(record)
     if shown:
-        lines.append(layout(Table(_HEAD, [_row(alike) for alike in shown.values()]), decorated))
+        lines.append(layout(Table(_HEAD, [_row(alike) for alike in shown.values()], elastic=(0, 4)), decorated))
     if hidden := [record for record in records if not _is_worth_a_row(record)]:
         lines.append(f"{len(hidden)} more had nothing to rewrite.")
         # Asked for, so it is said even where it came to nothing.

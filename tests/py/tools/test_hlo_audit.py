@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -118,3 +119,34 @@ def test_a_table_in_a_pipe_is_aligned_and_on_a_terminal_drawn() -> None:
     drawn = layout(table, decorated=True)
     assert "2.0 MiB" in drawn
     assert "\x1b[" in drawn
+
+
+@pytest.mark.parametrize(("decorated", "width"), [(False, 100), (True, 72)])
+def test_a_table_fits_by_names_that_are_shortened_in_the_middle(
+    monkeypatch: pytest.MonkeyPatch, decorated: bool, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", "72")  # of the terminal
+    name = "jit(train_step)/transpose(jvp())/" + "checkpoint/" * 30 + "ppermute.py:14"
+    table = Table(["op", "source", "bytes"], [["#0", name, "2.0 MiB"], ["#1", "short.py:1", "8 B"]], elastic=(1,))
+    lines = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in layout(table, decorated).splitlines()]
+    assert width - 6 <= max(map(len, lines)) <= width
+    assert re.search(r"#0 +jit\(train_step\)/transpose\S*…\S*/ppermute.py:14 +2.0 MiB", "\n".join(lines))
+    assert re.search(r"#1 +short.py:1 +8 B", "\n".join(lines))
+
+
+def test_what_is_not_a_name_is_never_shortened() -> None:
+    table = Table(["op", "source"], [["#0 " * 50, "name" * 20]], elastic=(1,))
+    assert "#0 " * 50 in layout(table)
+    assert "namename…" in layout(table)
+
+
+def test_what_is_found_before_and_after_is_printed_once(
+    ring: str, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = tmp_path / "other.mlir"
+    other.write_text(RING)
+    for second in ([str(other)], ["--pass-pipeline=cse"]):
+        assert main([ring, *second, "--target=cpu"]) == 0
+        text = capsys.readouterr().out
+        assert text.count("HLA002") == 1
+        assert "\n1 of the above: the same here\n" in text
