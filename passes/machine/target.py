@@ -22,6 +22,32 @@ class Link:
     member: float | None = None
     """Of each further permute in one launch."""
 
+    one_way: float | None = None
+    """The bandwidth where no device sends and receives at once; None where it is the same."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Host:
+    """How long the host, which starts everything that a device does, takes for each thing."""
+
+    run: float
+    """To begin a run of a program."""
+
+    kernel: float
+    """To start a kernel or a copy on the device itself."""
+
+    transfer: float
+    """To start a collective through NCCL."""
+
+    peer: float
+    """To start a collective that copies from device to device."""
+
+    event: float
+    """To let one stream wait for another: for each start and each done of an asynchronous collective."""
+
+    turn: float
+    """To begin another turn of a loop."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Costs:
@@ -47,6 +73,21 @@ class Costs:
 
     pack: float | None = None
     """Of the kernels that pack and unpack, without the bytes."""
+
+    matmul: float | None = None
+    """Floating point operations a microsecond of a large product of 16-bit matrices; a multiply-add is two."""
+
+    kernel: float | None = None
+    """What a kernel takes besides its operations and bytes, on the device."""
+
+    slowdown: float | None = None
+    """The share of its speed that compute loses while a transfer through NCCL holds multiprocessors."""
+
+    host: Host | None = None
+    """What the host takes to start things."""
+
+    spread: float | None = None
+    """How far predicted times of two variants of a program may be off, as a share of what differs between them."""
 
     stream_bytes: int | None = None
     """Permutes of fewer bytes lose more by a stream of their own than they gain."""

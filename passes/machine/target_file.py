@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import tomllib
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from hloverlap.passes.errors import TargetError, did_you_mean
-from hloverlap.passes.machine.target import Costs, Link, Target
+from hloverlap.passes.machine.target import Costs, Host, Link, Target
 
 Table = dict[str, Any]
 
@@ -38,11 +39,16 @@ def _not_negative(value: Any) -> str | None:
     return _number(value, "from 0 up", lambda number: number >= 0)
 
 
+def _share(value: Any) -> str | None:
+    return _number(value, "from 0 to below 1", lambda number: 0 <= number < 1)
+
+
 def _whole(value: Any) -> str | None:
     return None if type(value) is int and value >= 0 else "a whole number from 0 up"
 
 
-_LINK = {"latency": _positive, "bandwidth": _positive, "member": _not_negative}
+_LINK = {"latency": _positive, "bandwidth": _positive, "member": _not_negative, "one_way": _positive}
+_HOST = dict.fromkeys(("run", "kernel", "transfer", "peer", "event", "turn"), _not_negative)
 
 # The keys that a table may have, each with a table of its own or a function that says what a wrong value should be.
 _SCHEMA: Mapping[str, Any] = {
@@ -59,6 +65,11 @@ _SCHEMA: Mapping[str, Any] = {
         "peer_once": _not_negative,
         "copy": _positive,
         "pack": _not_negative,
+        "matmul": _positive,
+        "kernel": _not_negative,
+        "slowdown": _share,
+        "host": _HOST,
+        "spread": _share,
         "stream_bytes": _whole,
         "sequential_ops": _whole,
     },
@@ -124,7 +135,7 @@ def _merged(base: Table, table: Table) -> Table:
 
 def _target(table: Table, name: str) -> Target:
     device, compiler, costs = (table.get(part, {}) for part in ("device", "compiler", "costs"))
-    links = {key: _link(key, value) for key, value in costs.items() if isinstance(value, dict)}
+    parts = {key: _part(key, value) for key, value in costs.items() if isinstance(value, dict)}
     config = compiler.get("gpu_target_config")
     if config is not None and "gpu_device_info" not in config:
         raise TargetError("'compiler.gpu_target_config' is no GpuTargetConfigProto in text form: no gpu_device_info")
@@ -135,11 +146,13 @@ def _target(table: Table, name: str) -> Target:
         kinds=tuple(device.get("kinds", ())),
         backend=compiler.get("backend", ""),
         gpu_target_config=config,
-        costs=Costs(**{**costs, **links}),
+        costs=Costs(**{**costs, **parts}),
     )
 
 
-def _link(key: str, values: Table) -> Link:
-    if missing := [name for name in ("latency", "bandwidth") if name not in values]:
+def _part(key: str, values: Table) -> Link | Host:
+    kind = Host if key == "host" else Link
+    needed = [field.name for field in dataclasses.fields(kind) if field.default is dataclasses.MISSING]
+    if missing := [name for name in needed if name not in values]:
         raise TargetError(f"'costs.{key}' has no {missing[0]}")
-    return Link(**values)
+    return kind(**values)

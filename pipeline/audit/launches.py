@@ -6,8 +6,8 @@ import dataclasses
 import re
 from collections.abc import Iterator, Sequence
 
-from hloverlap.pipeline.xla.hlo_cost import Cost, CostModel
-from hloverlap.pipeline.xla.hlo_text import Instruction, Module, shape_bytes, tuple_parts
+from hloverlap.pipeline.xla.hlo_cost import Cost, CostModel, received_bytes
+from hloverlap.pipeline.xla.hlo_text import Instruction, Module
 from hloverlap.pipeline.xla.thunks import MAIN_STREAM, Thunk
 
 ID_ATTRIBUTE = "hloverlap_id"
@@ -18,7 +18,6 @@ _UNPACKING = {"get-tuple-element", "bitcast", "reshape", "slice", "fusion", "cop
 _UNPACKING |= {"all-gather-done", "collective-permute-done"}
 _CONTROL_FLOW = ("kWhile", "kConditional", "kCall", "kCommandBuffer")
 _NAMED = re.compile(rf"\b{ID_ATTRIBUTE}\.(\d+)")  # what a start that is a custom call carries its id by
-_TRANSFERS = re.compile(r"k(All|Collective|Ragged|ReduceScatter|Send|Recv|Nvshmem)(?!.*Done)")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,11 +104,6 @@ def serialized_pairs(launches: Sequence[Launch]) -> list[tuple[int, int]]:
     ]
 
 
-def is_transfer(thunk: Thunk) -> bool:
-    """Says whether the thunk itself moves data between devices."""
-    return _TRANSFERS.match(thunk.kind) is not None
-
-
 def _sequences(top: Sequence[Thunk], module: Module) -> Iterator[_Sequence]:
     """Gives every sequence, outer before inner.
 
@@ -144,7 +138,7 @@ def _flat(thunks: Sequence[Thunk]) -> Iterator[Thunk]:
 
 
 def _transfers(thunk: Thunk) -> list[Thunk]:
-    return [inner for inner in thunk.walk() if is_transfer(inner)]
+    return [inner for inner in thunk.walk() if inner.is_transfer]
 
 
 def _launch(
@@ -168,7 +162,7 @@ def _launch(
         ids=tuple(sorted(ids)),
         kind=first.opcode.removesuffix("-start") if first else transfers[0].kind.removeprefix("k"),
         members=max(len(transfers), len(ids)),
-        bytes=sum(map(_received, instructions)),
+        bytes=sum(map(received_bytes, instructions)),
         stream=thunk.stream,
         group=any(inner.kind == "kGroup" for inner in thunk.walk()),
         runs=sequence.runs,
@@ -293,14 +287,6 @@ def _dependences(launches: list[Launch], module: Module) -> tuple[list[int], dic
                 masks[name] |= 1 << index
                 depth[name] += 1
     return ancestors, depths
-
-
-def _received(instruction: Instruction) -> int:
-    """Counts the bytes of a collective's results. The shape of an async start holds operands and contexts, too."""
-    if not instruction.opcode.endswith("-start"):
-        return instruction.bytes
-    parts = tuple_parts(instruction.shape)
-    return shape_bytes(parts[1] if len(parts) > 1 else instruction.shape)
 
 
 def _op_name(instruction: Instruction | None) -> str:

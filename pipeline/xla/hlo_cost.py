@@ -6,7 +6,7 @@ import dataclasses
 import math
 import re
 
-from hloverlap.pipeline.xla.hlo_text import Computation, Instruction, Module, dimensions_of, shape_bytes
+from hloverlap.pipeline.xla.hlo_text import Computation, Instruction, Module, dimensions_of, shape_bytes, tuple_parts
 
 COLLECTIVES = (
     "all-gather",
@@ -45,6 +45,14 @@ class Cost:
 def is_collective(opcode: str) -> bool:
     """Says whether instructions of this opcode move data between devices, their start and done halves included."""
     return opcode.removesuffix("-start").removesuffix("-done") in COLLECTIVES
+
+
+def received_bytes(instruction: Instruction) -> int:
+    """Counts the bytes of a collective's results; the shape of a start also holds its operands, and maybe contexts."""
+    if not instruction.opcode.endswith("-start"):
+        return instruction.bytes
+    parts = tuple_parts(instruction.shape)
+    return shape_bytes(parts[1] if len(parts) > 1 else instruction.shape)
 
 
 class CostModel:
@@ -88,6 +96,17 @@ def has_dot(instruction: Instruction, module: Module) -> bool:
     return instruction.opcode == "fusion" and any(
         _is_dot(inner) for fused in module.reached(instruction) for inner in fused.instructions.values()
     )
+
+
+def dot_type(instruction: Instruction, home: Computation, module: Module) -> str:
+    """Gives the element type of what a matmul multiplies, such as ``bf16``; "" where `instruction` holds no matmul."""
+    if _is_dot(instruction):
+        match = re.match(r"\w+", home.operand_shape(instruction, 0))
+        return match[0] if match else ""
+    if instruction.opcode != "fusion":
+        return ""
+    inside = ((inner, fused) for fused in module.reached(instruction) for inner in fused.instructions.values())
+    return next((dot_type(inner, fused, module) for inner, fused in inside if _is_dot(inner)), "")
 
 
 def _is_dot(instruction: Instruction) -> bool:

@@ -13,6 +13,7 @@ _REGION = re.compile(r"\s*(?P<name>\w+):")
 _STREAM = re.compile(r"stream=(\S+?),")
 _ASYNC = re.compile(r"async_id=(\d+)")
 _METADATA = re.compile(r'profile_annotation: "(?P<name>[^"]*)"\s+thunk_id: (?P<id>\d+)')
+_TRANSFERS = re.compile(r"k(All|Collective|Ragged|ReduceScatter|Send|Recv|Nvshmem)(?!.*Done)")
 
 MAIN_STREAM = "main"
 
@@ -33,6 +34,11 @@ class Thunk:
     """What joins an async start to its done; None elsewhere."""
     regions: list[tuple[str, list[Thunk]]] = dataclasses.field(default_factory=list)
     """Nested sequences by label, in order: ``condition`` and ``body`` of a loop, branches, "" of an async body."""
+
+    @property
+    def is_transfer(self) -> bool:
+        """Says whether the thunk itself moves data between devices."""
+        return _TRANSFERS.match(self.kind) is not None
 
     def children(self) -> Iterator[Thunk]:
         """Gives the thunks of all regions, in order."""

@@ -26,6 +26,7 @@ FLOORS = (
     ("pipeline/children",),
     ("pipeline/formats", "pipeline/messages"),
     ("pipeline/execution", "pipeline/xla"),
+    ("pipeline/prediction",),
     ("pipeline/equivalence", "pipeline/audit"),
     ("pipeline/jax_jit",),
     ("pipeline/transfers",),
