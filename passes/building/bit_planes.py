@@ -93,7 +93,7 @@ def _stacked(planes: Sequence[ir.Value], width: int) -> ir.Value:
 
 
 def _bits_from(value: ir.Value, start: int, count: int) -> ir.Value:
-    """Builds, of each integer, so many bits from one on; the others are 0."""
+    """Keeps, of each integer, so many bits from one on; the others become 0."""
     if start:
         value = stablehlo.shift_right_logical(value, _splat(value, start))
     if start + count < _element(value).width:

@@ -42,7 +42,7 @@ class Setting:
     use_cache: bool = True
     """Whether answers are taken from the disk and kept there; never for the GPU that happens to be here."""
     progress: Progress | None = None
-    """Is told how many of how many compiles are done."""
+    """Called with how many of how many compiles are done."""
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Is the first code that runs in a child: ties it to its parent, and finds the package where the parent did.
+"""Runs first in a child: ties it to its parent, and finds the package where the parent did.
 
     python -P start.py PARENT PACKAGE MODULE [ARGUMENT ...]
 

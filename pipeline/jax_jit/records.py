@@ -76,7 +76,7 @@ class CompileRecord:
 
     @property
     def title(self) -> str:
-        """What to call the function: what jax has no name for, as each eager ``shard_map``, is named by its caller."""
+        """Names the function; what jax has no name for, as each eager ``shard_map``, goes by its caller."""
         if self.function != _UNNAMED or not self.caller:
             return self.function
         return f"{self.function} at {os.path.basename(self.caller)}"

@@ -1,4 +1,4 @@
-"""What a Python that a program under hlo-run starts imports first: see `hloverlap.tools.run.workers`."""
+"""Runs first in each Python that a program under hlo-run starts: see `hloverlap.tools.run.workers`."""
 
 from __future__ import annotations
 
