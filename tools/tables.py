@@ -7,6 +7,7 @@ import io
 import shutil
 
 _IN_A_PIPE = 100  # columns
+_DRAWN = 3  # what drawing adds to each column
 _LEAST = 16  # characters that are left of a cell, however narrow the terminal is
 
 
@@ -24,9 +25,10 @@ class Table:
 
 def layout(table: Table, decorated: bool = False) -> str:
     """Lays out the table in aligned columns. decorated: drawn with lines and colours, for a terminal."""
-    table = _fitted(table, shutil.get_terminal_size().columns if decorated else _IN_A_PIPE, 3 if decorated else 2)
     if decorated:
-        return _rich(table)
+        columns = shutil.get_terminal_size().columns
+        return _rich(_fitted(table, columns - _DRAWN * len(table.head)))
+    table = _fitted(table, _IN_A_PIPE - 2 * (len(table.head) - 1))
     widths = _widths(table)
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -35,13 +37,10 @@ def layout(table: Table, decorated: bool = False) -> str:
     return "\n".join(lines)
 
 
-def _fitted(table: Table, width: int, gap: int) -> Table:
-    """Gives the table with the widest of its elastic columns shortened, until it is as narrow as `width` or they are.
-
-    gap: characters between two columns.
-    """
+def _fitted(table: Table, width: int) -> Table:
+    """Gives the table with its widest elastic columns shortened until a row's cells fit in `width`, if they can."""
     widths = _widths(table)
-    excess = sum(widths) + gap * (len(widths) - 1) - width
+    excess = sum(widths) - width
     limits = {column: widths[column] for column in table.elastic}
     while excess > 0 and limits:
         widest = max(limits, key=limits.__getitem__)
@@ -74,7 +73,7 @@ def _rich(table: Table) -> str:
     for row in table.rows:
         drawn.add_row(*row)
     buffer = io.StringIO()
-    natural = sum(_widths(table)) + 3 * len(table.head)  # a narrower terminal wraps lines rather than lose cells
+    natural = sum(_widths(table)) + _DRAWN * len(table.head)  # a narrower terminal wraps lines rather than lose cells
     width = max(natural, shutil.get_terminal_size().columns)
     console = Console(file=buffer, force_terminal=True, highlight=False, markup=False, width=width)
     console.print(drawn)
