@@ -1,4 +1,4 @@
-"""Which of two programs is faster, by more than a prediction can be off, and why."""
+"""Says which of two programs is faster, by more than a prediction can be off, and why."""
 
 from __future__ import annotations
 

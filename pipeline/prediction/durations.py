@@ -1,4 +1,4 @@
-"""How long the steps of a schedule take on a machine, in microseconds."""
+"""Estimates how long the steps of a schedule take on a machine, in microseconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a program takes on a machine, and where the time goes."""
+"""Predicts how long a program takes on a machine, and where the time goes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What XLA will run, in order, with what each step costs in operations and bytes, whatever machine runs it."""
+"""Reads what XLA will run, in order, with what each step costs in operations and bytes on whatever machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From steps to tasks in lanes: the host that starts everything, the main stream, and a lane for each other stream."""
+"""Makes tasks in lanes of steps: the host that starts everything, the main stream, a lane for each other stream."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class _Builder:
             self._add(task)
 
     def _start(self, step: Step, lane: str) -> None:
-        """Its body runs on a stream of its own, after what the main stream was given before."""
+        """Runs the body on a stream of its own, after what the main stream was given before."""
         started = self.host(self._durations.host_costs.event, step.name, step.place)
         before = (self._last[lane],) if lane in self._last else ()
         self._add(Task(step.stream, "wait", 0.0, step.name, step.place, (started, *before)))
@@ -117,7 +117,7 @@ class _Builder:
                 task.times *= 1 + more
 
     def _ask(self, step: Step, lane: str) -> None:
-        """The host waits for a value of the device before it goes on."""
+        """Has the host wait for a value of the device before it goes on."""
         self.host(
             self._durations.host_costs.event, step.name, step.place, (self._last[lane],) if lane in self._last else ()
         )

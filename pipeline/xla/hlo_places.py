@@ -1,4 +1,4 @@
-"""Where the user wrote an instruction, as XLA's text says it: beside the instruction or in tables at its head."""
+"""Reads where the user wrote an instruction from XLA's text: beside the instruction or in tables at its head."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OP_NAME = re.compile(r'op_name="([^"]*)"')
 
 
 class Places:
-    """The source lines of one module's instructions."""
+    """Knows the source lines of one module's instructions."""
 
     def __init__(self, text: str) -> None:
         """Reads the tables at the head of ``*after_optimizations.txt``; a text without them has none."""
