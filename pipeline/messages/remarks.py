@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from hloverlap.passes.base import Pass
@@ -15,6 +16,12 @@ def as_text(remark: Remark, name: str) -> str:
     """Writes ``file:line: remark: CODE: message``; `name` is what the input is called."""
     code = f"{remark.code}: " if remark.code else ""  # MLIR's own have none
     return f"{remark.place(name)}: {remark.severity}: {code}{remark.headline}"
+
+
+def as_lines(found: Iterable[Remark], name: str) -> list[str]:
+    """Writes remarks as text, those that are alike once, in the order of the first, with how often they were made."""
+    counts = Counter(as_text(remark, name) for remark in found)
+    return [f"{text} ({count} times)" if count > 1 else text for text, count in counts.items()]
 
 
 def as_json(remark: Remark, name: str) -> str:

@@ -61,7 +61,10 @@ class Arguments:
     )
     topology: str | None = _flag(None, "host of each partition: HOSTSxDEVICES, or a JSON list such as [0,0,1,1]", "HxD")
     remarks: str = _flag(
-        "text", "how remarks are written to stderr", choices=("text", "json", "sarif", "none"), shown="text"
+        "text",
+        "how remarks are written to stderr: as text, those that are alike once or all of them, or as JSON or SARIF",
+        choices=("text", "all", "json", "sarif", "none"),
+        shown="text",
     )
     check: str | None = _flag(
         None,

@@ -215,12 +215,20 @@ class Optimizer:
         return said
 
     def _print_remarks(self, found: Iterable[Remark], name: str) -> None:
-        form = self.given.remarks
-        for remark in found:
-            if form == "sarif":
-                self.told.append((remark, name))  # one log for all
-            elif form != "none":
-                print((remarks.as_json if form == "json" else remarks.as_text)(remark, name), file=sys.stderr)
+        match self.given.remarks:
+            case "sarif":
+                self.told += [(remark, name) for remark in found]  # one log for all
+                return
+            case "text":
+                lines = remarks.as_lines(found, name)
+            case "all":
+                lines = [remarks.as_text(remark, name) for remark in found]
+            case "json":
+                lines = [remarks.as_json(remark, name) for remark in found]
+            case _:
+                return
+        for line in lines:
+            print(line, file=sys.stderr)
 
     def _add(self, result: running.Result) -> None:
         for name, value in result.compile_options.items():

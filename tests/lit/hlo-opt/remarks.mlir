@@ -4,6 +4,13 @@
 // CHECK:      train.py:17: remark: NOTE1: seen traced
 // CHECK-NEXT: remarks.mlir:{{[0-9]+}}: remark: NOTE1: seen here
 
+// Those that are alike are one line with a count. --remarks=all prints each.
+// RUN: %plugins hlo-opt %s --note=times=3 -o /dev/null 2>&1 | FileCheck %s --check-prefix=ALIKE
+// ALIKE:      train.py:17: remark: NOTE1: seen traced (3 times)
+// ALIKE-NEXT: remark: NOTE1: seen here (3 times)
+// RUN: %plugins hlo-opt %s --note=times=3 -o /dev/null --remarks=all 2>&1 | FileCheck %s --check-prefix=ALL --match-full-lines
+// ALL-COUNT-3: train.py:17: remark: NOTE1: seen traced
+
 // --remarks=json prints one object a line, for programs.
 // RUN: %plugins hlo-opt %s --note -o /dev/null --remarks=json 2>&1 | FileCheck %s --check-prefix=JSON
 // JSON: {"code": "NOTE1", "severity": "remark", "message": "seen traced", "op": "func.func", "file": "train.py", "line": 17}
