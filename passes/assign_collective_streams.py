@@ -164,7 +164,7 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "4", comb
                 if member.op in reported:
                     continue
                 reported.add(member.op)
-                code, text, statistic = self._reason(unit, unit in joined, streams.get(unit))
+                code, text, statistic = self._reason(unit, unit in joined, streams.get(unit), member.op)
                 function = member.instance.function
                 if function in lanes.unfollowed and unit in streams:
                     code, statistic = "ACS007", ""
@@ -181,7 +181,7 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "4", comb
                     self.count(context, statistic)
                 context.remark(code, text, member.op)
 
-    def _reason(self, unit: Unit, joined: bool, stream: int | None) -> tuple[str, str, str]:
+    def _reason(self, unit: Unit, joined: bool, stream: int | None, about: ir.Operation) -> tuple[str, str, str]:
         if unit.fixed and not is_group_call(unit.members[0].op):
             text = "Left as it is: written as a start and a done, it runs on XLA's stream 0, and loses any annotation."
             return "ACS013", text, ""
@@ -190,7 +190,7 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "4", comb
         if unit.chosen is not None:
             return "ACS004", f"Kept the {unit.chosen} that was there.", ""
         alone = "there is no other collective that it could be in flight with"
-        beside = f"it can be in flight with {describe(unit.overlaps_with)}" if unit.overlaps_with else alone
+        beside = f"it can be in flight with {describe(unit.overlaps_with, about)}" if unit.overlaps_with else alone
         if joined:
             return (
                 "ACS003",
