@@ -3,7 +3,7 @@
     python -m hloverlap.pipeline.equivalence.check_child FOLDER [PROCESS]
 
 FOLDER holds ``request.json`` and the modules ``before`` and ``after``. Each line of stdout is JSON: for each thing that
-begins ``{"stage": ...}`` with the fields of `Done`, at last the fields of a CheckResult.
+begins ``{"stage": ..., "run": ...}`` with the fields of `Done`, at last the fields of a CheckResult.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from jaxlib.mlir import ir
 
-from hloverlap.passes.mlir.dialects import make_context
 from hloverlap.pipeline.equivalence import work_estimate
 from hloverlap.pipeline.equivalence.differences import finite_share, first_difference
-from hloverlap.pipeline.equivalence.entry import Entry, NotRunnableError, drop_tokens, gather_results
+from hloverlap.pipeline.equivalence.entry import Entry, NotRunnableError, read
 from hloverlap.pipeline.equivalence.inputs import KINDS
 from hloverlap.pipeline.equivalence.xla_program import UNFUSED, UNWIDENED, CompiledProgram
 from hloverlap.pipeline.jax_internals import distributed
@@ -80,7 +79,7 @@ def compare(folder: pathlib.Path, seeds: Sequence[int], time_limit: float) -> di
     time_limit: seconds for everything; seeds for which no time is left are not run.
     """
     start = time.monotonic()
-    before, after = _read(folder / "before"), _read(folder / "after")
+    before, after = read(folder / "before"), read(folder / "after")
     if before[1].parameters != after[1].parameters or before[1].devices != after[1].devices:
         return _different("the rewritten module takes other arguments, or other numbers of devices")
     _refuse_hopeless(*before, time_limit)
@@ -92,7 +91,7 @@ def compare(folder: pathlib.Path, seeds: Sequence[int], time_limit: float) -> di
             break
         kind = KINDS[position % len(KINDS)]
         if kind == "positive":
-            with _stage("looking for inputs with finite results", done):
+            with _stage("looking for inputs with finite results", done, ("original", kind, seed)):
                 seed = _telling_seed(pair.original, kind, seed, time_limit / 10)
         difference, share = pair.compare(kind, seed, done)
         while difference and closer:
@@ -121,7 +120,7 @@ def _compare_together(folder: pathlib.Path, request: Mapping[str, Any], process:
     All do the same on the same inputs, so nothing may depend on time or on results.
     """
     distributed.join(request["coordinator"], request["processes"], process)
-    before, after = _read(folder / "before"), _read(folder / "after")
+    before, after = read(folder / "before"), read(folder / "after")
     try:
         pair = _compile(before, after, UNWIDENED)
     except (XlaFailureError, DifferentError):
@@ -132,7 +131,7 @@ def _compare_together(folder: pathlib.Path, request: Mapping[str, Any], process:
 def _compare_interpreted(folder: pathlib.Path, seeds: Sequence[int], time_limit: float) -> dict[str, Any]:
     from hloverlap.pipeline.equivalence.interpreter import program
 
-    before, after = _read(folder / "before"), _read(folder / "after")
+    before, after = read(folder / "before"), read(folder / "after")
     _refuse_hopeless(*before, time_limit, program.RATE)
     return _each_seed(Pair(program.InterpretedProgram(*before), program.InterpretedProgram(*after)), seeds)
 
@@ -166,10 +165,10 @@ class Pair:
     def compare(self, kind: Kind, seed: int, done: Done, rewritten: Runnable | None = None) -> tuple[str, float]:
         """Gives the first difference, "" for none, and the share of finite results. rewritten: is run instead."""
         inputs = f"{kind} inputs, seed {seed}"
-        with _stage(f"running the original on {inputs}", done):
+        with _stage(f"running the original on {inputs}", done, ("original", kind, seed)):
             wanted = self.original.run(kind, seed)
         try:
-            with _stage(f"running the rewritten module on {inputs}", done):
+            with _stage(f"running the rewritten module on {inputs}", done, ("rewritten", kind, seed)):
                 got = (rewritten or self.rewritten).run(kind, seed)
         except XlaFailureError as error:
             raise DifferentError(f"the original runs, the rewritten module does not: {error}") from error
@@ -203,15 +202,6 @@ def _telling_seed(program: Runnable, kind: Kind, seed: int, time_limit: float) -
     return best
 
 
-def _read(path: pathlib.Path) -> Source:
-    module = ir.Module.parse(path.read_bytes(), make_context())
-    drop_tokens(module)
-    entry = Entry.of(module)
-    if min(entry.devices) > 1:
-        gather_results(module)
-    return module, entry
-
-
 def _refuse_hopeless(module: ir.Module, entry: Entry, time_limit: float, rate: float = 0.0) -> None:
     """Raises NotRunnableError where one run of each module takes more than the time that there is.
 
@@ -233,9 +223,9 @@ def _refuse_large(original: CompiledProgram, rewritten: CompiledProgram) -> None
 
 
 @contextlib.contextmanager
-def _stage(stage: str, done: Done = Done()) -> Iterator[None]:
-    """Says what begins, and turns what XLA raises into XlaFailureError."""
-    _say({"stage": stage, **dataclasses.asdict(done)})
+def _stage(stage: str, done: Done = Done(), run: tuple[str, Kind, int] | None = None) -> Iterator[None]:
+    """Says what begins, and turns what XLA raises into XlaFailureError. run: for a run, as deadlock.Watch takes it."""
+    _say({"stage": stage, "run": run, **dataclasses.asdict(done)})
     try:
         yield
     except Exception as error:  # XLA raises RuntimeError, ValueError and its own

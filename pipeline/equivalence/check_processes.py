@@ -12,8 +12,11 @@ from typing import Any
 
 from hloverlap.pipeline.children.child import Child
 from hloverlap.pipeline.children.ends import End
+from hloverlap.pipeline.equivalence.deadlock import Watch
 
-_POLL = 0.02  # seconds
+POLL = 0.02  # seconds
+
+_STARTING = "starting the processes"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,15 +28,20 @@ class NoAnswer:
     """What it was at."""
 
     def __str__(self) -> str:
-        return f"{'the processes were' if self.end.kind == 'timeout' else 'a process'} {self.end}"
+        return f"{'each process' if self.end.kind == 'timeout' else 'a process'} {self.end}"
 
 
 def answer(
-    command: Sequence[str], folder: pathlib.Path, environment: Mapping[str, str], processes: int, time_limit: float
+    command: Sequence[str],
+    folder: pathlib.Path,
+    environment: Mapping[str, str],
+    processes: int,
+    time_limit: float,
+    watch: Watch,
 ) -> dict[str, Any] | NoAnswer:
     """Runs `command` with each process's number after it until all have answered, one says no, or time is over.
 
-    Returns the telling answer: that of a process that says no, if there is one.
+    Returns the telling answer: that of a process that says no, if there is one, or what `watch` has found.
     """
     outputs = [folder / f"stdout-{number}" for number in range(processes)]
     with contextlib.ExitStack() as stack:
@@ -50,24 +58,30 @@ def answer(
                     return each
             if found[0] is not None and None not in found:
                 return found[0]
-            time.sleep(_POLL)
-        return NoAnswer(End("timeout", f"no end within {time_limit:g} s"), _last_stage(outputs[0]))
+            if deadlock := watch.look(_slowest_stage(outputs)):
+                return deadlock
+            time.sleep(POLL)
+        return NoAnswer(
+            End("timeout", f"no end within {time_limit:g} s"), _slowest_stage(outputs).get("stage", _STARTING)
+        )
 
 
 def _answer(child: Child, output: pathlib.Path) -> dict[str, Any] | NoAnswer | None:
     """Gives what a process has said, None if it still may."""
     over = child.is_over()
-    for line in _lines(output):
+    for line in lines(output):
         if "status" in line:
             return line
-    return NoAnswer(child.end(), _last_stage(output)) if over else None
+    return NoAnswer(child.end(), _slowest_stage([output]).get("stage", _STARTING)) if over else None
 
 
-def _last_stage(output: pathlib.Path) -> str:
-    return next((line["stage"] for line in reversed(_lines(output))), "starting the processes")
+def _slowest_stage(outputs: Sequence[pathlib.Path]) -> dict[str, Any]:
+    """Gives where the process is that has come least far: others may be done with that, and wait in what follows."""
+    begun = min(([line for line in lines(output) if "stage" in line] for output in outputs), key=len)
+    return begun[-1] if begun else {}
 
 
-def _lines(output: pathlib.Path) -> list[dict[str, Any]]:
+def lines(output: pathlib.Path) -> list[dict[str, Any]]:
     """Reads the whole lines so far."""
     text = output.read_text(encoding="utf-8")
     return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines() if line.startswith("{")]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import pathlib
-import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -18,6 +18,7 @@ from hloverlap.pipeline.children import child
 from hloverlap.pipeline.children.ends import End
 from hloverlap.pipeline.children.process_group import free_port
 from hloverlap.pipeline.equivalence import check_processes, structure
+from hloverlap.pipeline.equivalence.deadlock import Watch
 from hloverlap.pipeline.formats import programs
 from hloverlap.pipeline.formats.programs import Program
 
@@ -112,21 +113,32 @@ def _hosts(topology: Topology | str | None) -> int:
 def _run_child(folder: pathlib.Path, devices: int, time_limit: float, progress: Progress) -> CheckResult:
     stages = [_Stage("starting the process that runs the modules", time.monotonic())]
     command, environment = _command(folder), _environment(devices)
-    with child.Child(command, environment, time_limit, stdout=subprocess.PIPE) as running:
-        for line in running.lines():
-            message = json.loads(line)
-            if "status" in message:
-                return CheckResult(**message)
-            stages.append(_Stage(began=time.monotonic(), **message))
-            progress(message["stage"])
-        return _without_answer(stages, running.end())
+    output = folder / "stdout"
+    with contextlib.ExitStack() as stack:
+        stdout = stack.enter_context(output.open("wb"))
+        running = stack.enter_context(child.Child(command, environment, time_limit, stdout=stdout))
+        watch = stack.enter_context(Watch(folder, devices))
+        while True:
+            over = running.is_over()  # asked first: what it says before its end is then there to be read
+            messages = check_processes.lines(output)
+            for message in messages[len(stages) - 1 :]:
+                if "status" in message:
+                    return CheckResult(**message)
+                stages.append(_Stage(began=time.monotonic(), **message))
+                progress(message["stage"])
+            if over:
+                return _without_answer(stages, running.end())
+            if messages and (deadlock := watch.look(messages[-1])):
+                return CheckResult(**deadlock)
+            time.sleep(check_processes.POLL)
 
 
 def _run_processes(folder: pathlib.Path, devices: int, processes: int, time_limit: float) -> CheckResult:
     if devices % processes:
         return CheckResult("not-run", f"{devices} devices cannot be spread evenly over {processes} processes")
     environment = _environment(devices // processes)
-    found = check_processes.answer(_command(folder), folder, environment, processes, time_limit)
+    with Watch(folder, devices, processes) as watch:
+        found = check_processes.answer(_command(folder), folder, environment, processes, time_limit, watch)
     if isinstance(found, check_processes.NoAnswer):
         caused_by_rewrite = "rewritten" in found.stage and found.end.kind not in _SAYS_NOTHING
         return CheckResult("different" if caused_by_rewrite else "not-run", f"while {found.stage}, {found}")
@@ -143,6 +155,8 @@ class _Stage:
 
     stage: str
     began: float
+    run: Sequence[object] | None = None
+    """What runs, as `Watch.look` takes it."""
     runs: int = 0
     finite: float = 0.0
     suspect: str = ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import pathlib
 from typing import TYPE_CHECKING, Any
 
 from jaxlib.mlir import ir
@@ -10,6 +11,7 @@ from jaxlib.mlir.dialects import stablehlo
 
 from hloverlap.passes.errors import HloverlapError
 from hloverlap.passes.mlir import modules
+from hloverlap.passes.mlir.dialects import make_context
 from hloverlap.passes.mlir.dtypes import dtype_of
 from hloverlap.passes.mlir.elision import describe_elided
 from hloverlap.passes.mlir.types import is_token
@@ -67,6 +69,16 @@ class Entry:
             parameters.append(_parameter(type_, position, same))
         counts = modules.device_counts(module)
         return cls(counts.replicas or 1, counts.partitions or 1, modules.uses_shardy(module), tuple(parameters))
+
+
+def read(path: pathlib.Path) -> tuple[ir.Module, Entry]:
+    """Reads a module and makes it one that can be called; raises NotRunnableError."""
+    module = ir.Module.parse(path.read_bytes(), make_context())
+    drop_tokens(module)
+    entry = Entry.of(module)
+    if min(entry.devices) > 1:
+        gather_results(module)
+    return module, entry
 
 
 def entry_function(module: ir.Module) -> ir.Operation:

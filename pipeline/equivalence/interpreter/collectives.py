@@ -16,9 +16,10 @@ from jaxlib.mlir.dialects import stablehlo
 
 from hloverlap.passes.analysis.collectives import PERMUTE, mode_of, pairs_of
 from hloverlap.passes.analysis.replica_groups import ReplicaGroups
+from hloverlap.passes.mlir.locations import describe
 from hloverlap.passes.mlir.modules import DeviceCounts
-from hloverlap.pipeline.equivalence.entry import NotRunnableError
 from hloverlap.pipeline.equivalence.interpreter.op_eval import Evaluator, Value, zeros
+from hloverlap.pipeline.equivalence.waits import DeadlockError
 
 
 class Process(NamedTuple):
@@ -149,10 +150,11 @@ _BUILDERS: Mapping[str, Callable[[ir.Operation, Sequence[ir.Value], int], ir.Val
 }
 
 
-def deadlock(waiting: Mapping[Process, ir.Operation]) -> NotRunnableError:
-    """Explains that no process can go on. waiting: the collective at which each stands."""
-    process, op = next(iter(waiting.items()))
-    return NotRunnableError(
-        f"partition {process.partition} of replica {process.replica} waits for ever at "
-        f"{op.name.partition('.')[2]}, since others that take part do not come to it"
+def deadlock(waiting: Mapping[Process, ir.Operation], grid: Grid) -> DeadlockError:
+    """Explains that no process can go on. waiting: the collective at which each stands; the others are done."""
+    return DeadlockError(
+        {
+            number: describe(waiting[process]) if process in waiting else ""
+            for number, process in enumerate(grid.processes)
+        }
     )

@@ -95,7 +95,7 @@ class Interpreter:
                 offers = {process: each.operands for process, each in waiting.items() if each[:2] == place}
                 answers |= collectives.rendezvous(place[0], offers, grid, self._groups, self._evaluator)
             if waiting and not answers:
-                raise collectives.deadlock({process: each.op for process, each in waiting.items()})
+                raise collectives.deadlock({process: each.op for process, each in waiting.items()}, grid)
             for process in answers:
                 del waiting[process]
         return finished
