@@ -68,7 +68,7 @@ def _look(op: ir.Operation, agreement: Agreement, sequences: _Sequences) -> str:
     assert first is not None
     one, other = first.devices(agreement)
     return (
-        f"Devices {one} and {other} can take different branches, and 0 and {different} do not have the same "
+        f"Devices {one} and {other} can take different branches, and branches 0 and {different} do not have the same "
         f"collectives: those that come to {describe(first.op)} wait for ever for those that do not."
     )
 

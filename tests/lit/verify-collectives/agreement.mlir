@@ -376,7 +376,7 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
 
 module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 4 : i32} {
   func.func public @main(%x: tensor<4xf32>, %n: tensor<i1>, %same: tensor<i1> {mhlo.is_same_data_across_replicas = true}) -> tensor<4xf32> {
-    // expected-warning@+1 {{VCL012: Devices 0 and 1 can take different branches, and 0 and 1 do not}}
+    // expected-warning@+1 {{VCL012: Devices 0 and 1 can take different branches, and branches 0 and 1 do not}}
     %0 = "stablehlo.if"(%n) ({
       %a = "stablehlo.collective_permute"(%x) <{source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>}> : (tensor<4xf32>) -> tensor<4xf32>
       stablehlo.return %a : tensor<4xf32>

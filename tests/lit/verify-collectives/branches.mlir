@@ -6,7 +6,7 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @main(%x: tensor<4xf32>, %y: tensor<4xf32>, %n: tensor<i32>) -> tensor<4xf32> {
     %p = stablehlo.partition_id : tensor<ui32>
     %i = stablehlo.convert %p : (tensor<ui32>) -> tensor<i32>
-    // expected-warning@+1 {{VCL012: Devices 0 and 1 can take different branches, and 0 and 1 do not have the same collectives: those that come to the collective_permute of line}}
+    // expected-warning@+1 {{VCL012: Devices 0 and 1 can take different branches, and branches 0 and 1 do not have the same collectives: those that come to the collective_permute of line}}
     %r = "stablehlo.case"(%i) ({
     %a = "stablehlo.collective_permute"(%x) <{source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>,
       channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<4xf32>) -> tensor<4xf32>
@@ -95,7 +95,7 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
   func.func private @choose(%p: tensor<ui32>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
     %i = stablehlo.convert %p : (tensor<ui32>) -> tensor<i32>
-    // expected-warning@+1 {{VCL012: Devices 0 and 1 can take different branches, and 0 and 1 do not have the same collectives: those that come to the collective_permute of line}}
+    // expected-warning@+1 {{VCL012: Devices 0 and 1 can take different branches, and branches 0 and 1 do not have the same collectives: those that come to the collective_permute of line}}
     %r = "stablehlo.case"(%i) ({
     %a = "stablehlo.collective_permute"(%x) <{source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>,
       channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> : (tensor<4xf32>) -> tensor<4xf32>
