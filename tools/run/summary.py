@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from hloverlap.pipeline.jax_jit.import_hook import State
     from hloverlap.pipeline.jax_jit.records import CompileRecord
 
-_MOST_REMARKS = 20  # lines for one function; JSON has all
+_MOST_LINES = 30  # what a person still reads after the program's own output; JSON has all
+_MOST_ROWS = 12
 
 
 def show(form: str, path: str | None, state: State, others: Sequence[Process] = ()) -> None:
@@ -64,7 +65,8 @@ def as_json(processes: Sequence[Process]) -> str:
 def as_text(processes: Sequence[Process], decorated: bool = False) -> str:
     """Gives a table of the functions, the remarks on each, and one line for those with nothing to say.
 
-    A function that was compiled several times with the same outcome is one row, whatever process did it.
+    A function that was compiled several times with the same outcome is one row, whatever process did it. Functions
+    that were left unchanged come last. Of a long program it gives 30 lines, and says how many more there are.
     """
     processes = [process for process in processes if process.state.imported]
     if not processes:
@@ -83,19 +85,41 @@ def as_text(processes: Sequence[Process], decorated: bool = False) -> str:
     shown: dict[tuple[object, ...], list[CompileRecord]] = {}
     for record in filter(_is_worth_a_row, records):
         shown.setdefault(_alike(record), []).append(record)
-    if shown:
-        lines.append(layout(Table(_HEAD, [_row(alike) for alike in shown.values()], elastic=(0, 4)), decorated))
+    told = sorted(shown.values(), key=lambda alike: alike[0].outcome == "unchanged")
+    if told:
+        rows = [_row(alike) for alike in told[:_MOST_ROWS]]
+        lines += layout(Table(_HEAD, rows, elastic=(0, 4)), decorated).split("\n")
+    if len(told) > _MOST_ROWS:
+        lines.append(f"{len(told) - _MOST_ROWS} more functions are in --summary=json.")
+    notes: list[str] = []
     if hidden := [record for record in records if not _is_worth_a_row(record)]:
         lines.append(f"{len(hidden)} more had nothing to rewrite.")
         # Asked for, so it is said even where it came to nothing.
-        lines += dict.fromkeys(record.partitioner.message for record in hidden if record.partitioner)
+        notes += dict.fromkeys(record.partitioner.message for record in hidden if record.partitioner)
         unseen = Counter(remark.message for record in hidden for remark in record.remarks)
-        lines += [f"For {count} of them: {message}" for message, count in unseen.items()]
-    for record, *more in shown.values():
-        if details := _details(record):
-            times = f" ({1 + len(more)} times)" if more else ""
-            lines += [f"{record.title}{times}:", *(f"  {line}" for line in details)]
-    return "\n".join(lines)
+        notes += [f"For {count} of them: {message}" for message, count in unseen.items()]
+    blocks = [_block(record, len(more)) for record, *more in told[:_MOST_ROWS]]
+    blocks = [[note] for note in notes] + [block for block in blocks if len(block) > 1]
+    return "\n".join([*lines, *_fitted(blocks, _MOST_LINES - len(lines))])
+
+
+def _block(record: CompileRecord, more: int) -> list[str]:
+    times = f" ({1 + more} times)" if more else ""
+    return [f"{record.title}{times}:", *(f"  {line}" for line in _details(record))]
+
+
+def _fitted(blocks: Sequence[Sequence[str]], room: int) -> list[str]:
+    """Gives the first lines of each block, in equal shares of what the earlier ones leave of the room."""
+    if sum(map(len, blocks)) <= room:
+        return [line for block in blocks for line in block]
+    lines: list[str] = []
+    room -= 1  # for what says how many were left out
+    for number, block in enumerate(blocks):
+        left = room - len(lines)
+        share = min(max(left // (len(blocks) - number), 2), left)
+        if share > 1 or len(block) == share:  # a title alone says nothing
+            lines += block[:share]
+    return [*lines, f"{sum(map(len, blocks)) - len(lines)} more lines are in --summary=json."]
 
 
 _HEAD = ["function", "times", "devices", "outcome", "what was done", "passes", "XLA"]
@@ -131,19 +155,14 @@ def _details(entry: CompileRecord) -> list[str]:
     from hloverlap.pipeline.messages import remarks
 
     lines = [] if entry.outcome in ("rewritten", "unchanged") else [entry.message]
-    told = [*entry.remarks, *(entry.partitioner.remarks if entry.partitioner else ())]
-    counts = Counter(remarks.as_text(remark, entry.title) for remark in told)
-    texts = [f"{count} x {text}" if count > 1 else text for text, count in counts.items()]
-    lines += texts[:_MOST_REMARKS]
-    if len(texts) > _MOST_REMARKS:
-        lines.append(f"and {len(texts) - _MOST_REMARKS} more remarks (--summary=json has all)")
     if entry.partitioner:
         lines.append(entry.partitioner.message)
     if entry.options:
         lines.append(f"XLA options added: {remarks.xla_flags(entry.options)}")
     if entry.options_kept:
         lines.append(f"XLA options left as the user set them: {', '.join(entry.options_kept)}")
-    return lines
+    told = [*entry.remarks, *(entry.partitioner.remarks if entry.partitioner else ())]
+    return lines + remarks.as_lines(told, entry.title)
 
 
 def _this_process(state: State) -> Process:

@@ -12,6 +12,7 @@ import sys
 
 import pytest
 
+from hloverlap.passes.remark import Remark
 from hloverlap.pipeline import CompileRecord
 from hloverlap.pipeline.jax_jit import import_hook
 from hloverlap.tools.run import summary
@@ -299,6 +300,24 @@ def test_a_function_compiled_several_times_is_one_row() -> None:
     ]
     reason = "  its name does not match 'x'"
     assert lines[4:] == ["step (3 times):", reason, "step:", reason]
+
+
+@pytest.mark.parametrize("functions", [1, 5, 11, 12, 80])
+@pytest.mark.parametrize("remarks", [1, 3, 60])
+@pytest.mark.parametrize("decorated", [False, True])
+def test_a_long_summary_is_cut_where_least_is_lost(functions: int, remarks: int, decorated: bool) -> None:
+    told = tuple(
+        Remark("ACS001", "remark", f"Put on stream {stream}.", file="a.py", line=1) for stream in range(remarks)
+    )
+    calm = [CompileRecord(f"calm{each}", "unchanged", "", "cpu", 8, remarks=told) for each in range(functions)]
+    moved = CompileRecord("moved", "rewritten", "", "cpu", 8, remarks=told, options={"xla_limit": 2})
+    lines = summary.as_text([process(*calm, moved)], decorated).splitlines()
+    assert len(lines) <= 30 + 3 * decorated  # the lines that are drawn
+    whole = 3 + functions + 1 + (functions + 1) * (1 + remarks) <= 30 and functions < 12
+    assert any("--summary=json" in line for line in lines) != whole
+    assert "  XLA options added: --xla_limit=2" in lines
+    assert "  a.py:1: remark: ACS001: Put on stream 0." in lines
+    assert any("moved" in line and "rewritten" in line for line in lines)
 
 
 # Ways in which programs start their workers; each tells whether its function was rewritten.
