@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType, TracebackType
 from typing import IO
 
@@ -90,11 +90,6 @@ class Child:
     def is_over(self) -> bool:
         """Tells whether it has ended."""
         return self._process is None or self._process.poll() is not None
-
-    def lines(self) -> Iterator[bytes]:
-        """Yields the lines of a stdout that is a pipe, as they come."""
-        if self._process is not None and self._process.stdout is not None:
-            yield from self._process.stdout
 
     def communicate(self, data: bytes) -> bytes:
         """Hands over all of stdin, and gives all of stdout; both are pipes."""

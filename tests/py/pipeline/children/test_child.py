@@ -77,7 +77,7 @@ def test_a_program_that_is_not_there() -> None:
     assert (end.kind, end.message) == ("unavailable", "No module named hloverlap.no_such_program")
     with Child(["/no/such/python"]) as missing:
         assert missing.is_over()
-        assert list(missing.lines()) == []
+        assert missing.communicate(b"") == b""
         assert missing.end() == End("unavailable", "No such file or directory")
 
 
@@ -183,11 +183,15 @@ def test_a_child_whose_parent_is_gone_already_does_not_begin(program: Callable[[
 
 
 def test_leaving_the_with_ends_it(program: Callable[[str], str]) -> None:
-    with Child(child.python(program("print(os.getpid(), flush=True); time.sleep(600)")), stdout=subprocess.PIPE) as one:
-        process = int(next(one.lines()))
+    reading, writing = os.pipe()
+    with Child(child.python(program("print(os.getpid(), flush=True); time.sleep(600)")), stdout=writing) as one:
+        process = int(os.read(reading, 20))
         assert is_alive(process)
+    assert one.is_over()
     assert not is_alive(process)
     assert not child._running
+    os.close(reading)
+    os.close(writing)
 
 
 def test_the_memory_that_a_child_allows_itself(program: Callable[[str], str]) -> None:
