@@ -50,11 +50,12 @@ class Route(enum.Enum):
 def route(spec: TransferSpec) -> Route:
     """Chooses the route. Raises ValueError, with a sentence for the user, where there is none."""
     source, target = spec.source, spec.target
+    # Before all that depends on where it is: a key that is on no device in particular must not pass on some processes.
+    if jnp.issubdtype(spec.dtype, jax.dtypes.extended):
+        raise ValueError(f"{spec.dtype} is made of other arrays; move jax.random.key_data of it")
     if source is None:
         target.shard_shape(spec.shape)
         return Route.FROM_HOST
-    if jnp.issubdtype(spec.dtype, jax.dtypes.extended):
-        raise ValueError(f"{spec.dtype} is made of other arrays; move jax.random.key_data of it")
     if source.memory_kind != target.memory_kind:
         raise ValueError(
             f"it is in memory of kind {source.memory_kind} and cannot change to kind {target.memory_kind} on the way; "

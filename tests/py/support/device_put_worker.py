@@ -146,6 +146,8 @@ class Scenarios:
         gone.delete()
         host = NamedSharding(self.there, P("x"), memory_kind="pinned_host")
         odd = array(np.zeros(3, np.float32), NamedSharding(self.here, P()))
+        keys = jax.random.split(jax.random.key(0), self.half)
+        everywhere = jax.jit(lambda: keys, out_shardings=NamedSharding(self.both, P()))()
         calls: dict[str, Callable[[], Any]] = {
             "divides": lambda: device_put({"w": [odd]}, across),
             "memory": lambda: device_put(here, host),
@@ -155,8 +157,18 @@ class Scenarios:
             "tree": lambda: device_put([here, here], [across]),
             "chunk": lambda: device_put(here, across, chunk_bytes=0),
             "traced": lambda: jax.jit(lambda x: device_put(x, across))(np.zeros(8, np.float32)),
+            "keys on no device": lambda: device_put({"w": np.zeros(8), "key": keys}, across),
+            "keys of one process": lambda: device_put({"w": np.zeros(8), "key": self._keys()}, across),
+            "keys of all processes": lambda: device_put({"w": np.zeros(8), "key": everywhere}, across),
         }
         return {name: message(call) for name, call in calls.items()}
+
+    def _keys(self) -> jax.Array:
+        """Random keys on the devices of process 0; process 1 holds the array and no part of it."""
+        keys, sharding = jax.random.split(jax.random.key(0), self.half), NamedSharding(self.here, P("x"))
+        if jax.process_index() == 0:
+            return jax.device_put(keys, sharding)
+        return jax.make_array_from_single_device_arrays(keys.shape, sharding, [], dtype=keys.dtype)
 
     def disagreement(self) -> Any:
         """Process 0 moves 8 numbers where process 1 moves 16, then both move the same."""

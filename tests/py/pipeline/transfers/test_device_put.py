@@ -104,6 +104,12 @@ def test_what_cannot_be_done_is_said_on_every_process(said: list[dict[str, Any]]
         assert "\n" not in each["errors"][what]
 
 
+@pytest.mark.parametrize("where", ["on no device", "of one process", "of all processes"])
+def test_random_keys_are_refused_alike_on_every_process(said: list[dict[str, Any]], where: str) -> None:
+    refusal = "ValueError: ['key']: key<fry> is made of other arrays; move jax.random.key_data of it"
+    assert [each["errors"][f"keys {where}"] for each in said] == [refusal, refusal]
+
+
 class TestOneProcess:
     """Nothing to send: all is as jax.device_put does it."""
 
