@@ -24,6 +24,11 @@ BUILTIN = {
     "verify-collectives": "hloverlap.passes.verify_collectives:VerifyCollectives",
 }
 
+# The same for what stands in a pipeline as a pass does, but needs more than the module, such as a process of its own.
+STEPS = {
+    "partition": "hloverlap.pipeline.partition.step:Partition",
+}
+
 # Named pipelines: what the name stands for, as pipeline text.
 PIPELINES = {
     "overlap": "canonicalize-permutes,merge-cross-host-transfers,assign-collective-streams",
@@ -35,8 +40,8 @@ def find(name: str) -> type[Pass] | None:
 
     A package's broken entry point raises the ImportError or AttributeError that it causes.
     """
-    if name in BUILTIN:
-        module, _, attribute = BUILTIN[name].partition(":")
+    if where := BUILTIN.get(name) or STEPS.get(name):
+        module, _, attribute = where.partition(":")
         return _checked(getattr(importlib.import_module(module), attribute))
     for entry in _entry_points(name):
         return _checked(entry.load())
@@ -45,8 +50,8 @@ def find(name: str) -> type[Pass] | None:
 
 def names() -> list[str]:
     """Lists all names `find` knows: ours in order of use, then those of packages, sorted."""
-    foreign = sorted({entry.name for entry in _entry_points()} - BUILTIN.keys())
-    return [*BUILTIN, *foreign]
+    foreign = sorted({entry.name for entry in _entry_points()} - BUILTIN.keys() - STEPS.keys())
+    return [*STEPS, *BUILTIN, *foreign]
 
 
 def _checked(found: object) -> type[Pass]:

@@ -45,6 +45,16 @@ DUMP_TO = "xla_dump_to"
 DUMP_HLO_AS_TEXT = "xla_dump_hlo_as_text"
 """Whether it leaves HLO text there."""
 
+GROUPS_AS_AXES = "xla_enable_rgv3_materialization"
+"""Whether the partitioner writes replica groups as axes of a mesh. From HLO with a mesh whose devices are in another
+order than that of their ids, the conversion to StableHLO of jaxlib 0.10.2 makes groups of other devices."""
+
+DUMP_HLO_AS_PROTO = "xla_dump_hlo_as_proto"
+"""Whether it leaves serialized HLO there."""
+
+DUMP_AFTER_PASSES = "xla_dump_hlo_pass_re"
+"""A regular expression of the names of XLA's passes, before and after which it leaves the module there too."""
+
 # What jax calls a backend whose XLA knows the options that passes ask for.
 GPU_PLATFORMS = ("gpu", "cuda", "rocm")
 

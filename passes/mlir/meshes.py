@@ -129,6 +129,10 @@ class Meshes:
         }
         self._known: dict[ir.Attribute, Mesh] = {}
 
+    def names(self) -> list[str]:
+        """Gives the names, in the order of the module."""
+        return list(self._attributes)
+
     def all(self) -> list[Mesh]:
         """Gives those that have a name."""
         return [Mesh.of(attribute) for attribute in self._attributes.values()]

@@ -71,16 +71,17 @@ def set_device_counts(module: ir.Operation, counts: DeviceCounts) -> None:
             module.attributes[name] = ir.IntegerAttr.get(number, count)
 
 
-def uses_shardy(module: ir.Module) -> bool:
+def uses_shardy(module: ir.Module | ir.Operation) -> bool:
     """Says whether the shardings are Shardy's: an op of its dialect, or, as jax.export writes it, an attribute."""
     if any(name.startswith("xla.sdy.") for name in frontend_attributes.read(module.operation)):
         return True
     return any(op.name.startswith("sdy.") for op in ops_in(module.operation))
 
 
-def entry_function(module: ir.Module) -> ir.Operation | None:
+def entry_function(module: ir.Module | ir.Operation) -> ir.Operation | None:
     """Gives the function ``main``, None where there is none."""
-    functions = (op.operation for op in module.body if op.operation.name == FUNCTION)
+    block = module.operation.regions[0].blocks[0]
+    functions = (op.operation for op in block.operations if op.operation.name == FUNCTION)
     return next((function for function in functions if symbol_name(function) == MAIN), None)
 
 

@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from hloverlap.pipeline.audit import cache
 from hloverlap.pipeline.audit.launches import Launch, find_launches
 from hloverlap.pipeline.audit.reasons import IN_TURN, with_reasons
+from hloverlap.pipeline.xla import answers
 from hloverlap.pipeline.xla.hlo_text import parse_module
 from hloverlap.pipeline.xla.isolated_compile import (
     TIME_LIMIT,
@@ -48,11 +48,11 @@ def outcomes(
 
     progress: called with (compiled, to compile) at the start and after each compile.
     """
-    sources = cache.fingerprint() if use_cache else ""
+    sources = answers.fingerprint() if use_cache else ""
     names = [_key(request, sources) for request in requests]
     found: dict[str, Outcome] = {}
     for name in dict.fromkeys(names):
-        stored = _load(cache.read(name)) if use_cache else None
+        stored = _load(answers.read(name)) if use_cache else None
         if stored is not None:
             found[name] = stored
     missing = {name: request for name, request in zip(names, requests, strict=True) if name not in found}
@@ -63,7 +63,7 @@ def outcomes(
         name, request = item
         outcome = _outcome(request, time_limit)
         if use_cache and (isinstance(outcome, Program) or outcome.is_xlas):
-            cache.write(name, _store(outcome))
+            answers.write(name, _store(outcome))
         return name, outcome
 
     if missing:
@@ -103,7 +103,7 @@ def _outcome(request: Request, time_limit: float) -> Outcome:
 
 def _key(request: Request, sources: str) -> str:
     described = dataclasses.replace(request, module=b"")
-    return cache.key([request.module, repr(described), sources])
+    return answers.key([request.module, repr(described), sources])
 
 
 def _store(outcome: Outcome) -> dict[str, Any]:

@@ -91,6 +91,16 @@ class Child:
         """Tells whether it has ended."""
         return self._process is None or self._process.poll() is not None
 
+    def ask(self, line: bytes) -> bytes:
+        """Writes a line to stdin and gives the line that it answers, b"" where it ends instead; both are pipes."""
+        process = self._process
+        if process is None or process.stdin is None or process.stdout is None:
+            return b""
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.write(line)
+            process.stdin.flush()
+        return process.stdout.readline()
+
     def communicate(self, data: bytes) -> bytes:
         """Hands over all of stdin, and gives all of stdout; both are pipes."""
         return self._process.communicate(data)[0] if self._process is not None else b""

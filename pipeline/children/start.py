@@ -19,7 +19,7 @@ _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 def main(parent: int, package: str, module: str, arguments: list[str]) -> None:
     """Runs `module` as this process's program."""
-    _end_with(parent)
+    end_with(parent)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell's background jobs ignore it, and so would we
     spec = importlib.util.spec_from_file_location("hloverlap", package)
     assert spec is not None
@@ -30,7 +30,7 @@ def main(parent: int, package: str, module: str, arguments: list[str]) -> None:
     runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 
-def _end_with(parent: int) -> None:
+def end_with(parent: int) -> None:
     """Has the kernel kill this process when its parent dies, even by SIGKILL. Only Linux offers that."""
     if sys.platform != "linux":
         return

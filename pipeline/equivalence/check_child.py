@@ -22,9 +22,9 @@ from jaxlib.mlir import ir
 
 from hloverlap.pipeline.equivalence import work_estimate
 from hloverlap.pipeline.equivalence.differences import finite_share, first_difference
-from hloverlap.pipeline.equivalence.entry import Entry, NotRunnableError, read
+from hloverlap.pipeline.equivalence.entry import Entry, NotRunnableError, open_sides, read
 from hloverlap.pipeline.equivalence.inputs import KINDS
-from hloverlap.pipeline.equivalence.xla_program import UNFUSED, UNWIDENED, CompiledProgram
+from hloverlap.pipeline.equivalence.xla_program import UNFUSED, UNSIMPLIFIED, UNWIDENED, CompiledProgram
 from hloverlap.pipeline.jax_internals import distributed
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def compare(folder: pathlib.Path, seeds: Sequence[int], time_limit: float) -> di
         return _different("the rewritten module takes other arguments, or other numbers of devices")
     _refuse_hopeless(*before, time_limit)
     pair = _compile(before, after, {})
-    done, longest, closer = Done(), 0.0, [UNFUSED, UNWIDENED]
+    done, longest, closer = Done(), 0.0, [UNFUSED, UNSIMPLIFIED, UNWIDENED]
     for position, seed in enumerate(seeds):
         began = time.monotonic()
         if done.runs and began - start + 2 * longest > time_limit:
@@ -103,7 +103,7 @@ def compare(folder: pathlib.Path, seeds: Sequence[int], time_limit: float) -> di
             except (XlaFailureError, DifferentError):
                 if options is UNFUSED:
                     raise
-                break
+                continue
             difference, share = pair.compare(kind, seed, done)
         if difference:
             if pair.compare(kind, seed, done, rewritten=pair.original)[0]:
@@ -178,7 +178,7 @@ class Pair:
 def _compile(before: Source, after: Source, options: Mapping[str, int | bool | str], done: Done = Done()) -> Pair:
     how = "" if not options else ", each op a kernel of its own"
     with _stage(f"compiling the original{how}", done):
-        original = CompiledProgram(*before, options)
+        original = CompiledProgram(*before, options, open_sides(before[0], after[0]))
     try:
         with _stage(f"compiling the rewritten module{how}", done):
             rewritten = CompiledProgram(*after, options)

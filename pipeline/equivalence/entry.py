@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import pathlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
@@ -25,6 +26,10 @@ PROCESS_BOUND = ("xla_python_", "xla_ffi_python_", "xla_ffi_partitioned_python_"
 # Ops that wait for a host program which is not there.
 HOST_BOUND = ("stablehlo.infeed", "stablehlo.outfeed", "stablehlo.send", "stablehlo.recv")
 _CUSTOM_CALL = "stablehlo.custom_call"
+
+
+OpenSides: TypeAlias = tuple[Sequence[bool], Sequence[bool]]
+"""Of each argument and each result whether XLA may choose its sharding; () for none."""
 
 
 class NotRunnableError(HloverlapError):
@@ -86,6 +91,27 @@ def entry_function(module: ir.Module) -> ir.Operation:
     if (main := modules.entry_function(module)) is None:
         raise NotRunnableError("the module has no function called main")
     return main
+
+
+def open_sides(before: ir.Module, after: ir.Module) -> OpenSides:
+    """Says for which arguments and results XLA is to choose the sharding when it compiles `before`.
+
+    They are those of which only `after` says one: jit lets XLA choose there, and that is what it has chosen.
+    """
+    arguments, results = (
+        [not old and new for old, new in zip(_says_shardings(before, name), _says_shardings(after, name), strict=False)]
+        for name in ("arg_attrs", "res_attrs")
+    )
+    return arguments, results
+
+
+def _says_shardings(module: ir.Module, name: str) -> list[bool]:
+    """Says of each argument (``arg_attrs``) or result (``res_attrs``) of main whether it has a sharding of Shardy's."""
+    function = entry_function(module)
+    if name not in function.attributes:
+        signature = modules.signature(function)
+        return [False] * len(signature.inputs if name == "arg_attrs" else signature.results)
+    return ["sdy.sharding" in ir.DictAttr(each) for each in ir.ArrayAttr(function.attributes[name])]
 
 
 def drop_tokens(module: ir.Module) -> None:

@@ -20,6 +20,7 @@ from hloverlap.pipeline.equivalence.entry import Entry
 from hloverlap.pipeline.jax_internals import executables
 
 if TYPE_CHECKING:
+    from hloverlap.pipeline.equivalence.entry import OpenSides
     from hloverlap.pipeline.equivalence.inputs import Array, Kind
 
 # Each op a kernel of its own. In a fused kernel LLVM joins a multiply and an add into one that rounds once, and picks
@@ -30,7 +31,11 @@ UNFUSED: dict[str, int | bool | str] = {
     xla_options.EXCESS_PRECISION: False,  # f32 -> bf16 -> f32 rounds, whatever is in between
 }
 
-# The same, and bf16 as it is: XLA:CPU sends and moves it as f32, which gives a signalling NaN another payload, so a
+# The same, and each op as it is written: the simplifier makes a product with a reciprocal of a division or does not,
+# depending on how often a value is used, and that depends on what stands beside it.
+UNSIMPLIFIED = UNFUSED | {xla_options.DISABLED_PASSES: "fusion,algsimp"}
+
+# UNFUSED, and bf16 as it is: XLA:CPU sends and moves it as f32, which gives a signalling NaN another payload, so a
 # rewrite which sends the bits themselves seems to differ. Not every module compiles this way: 0.10.2 has no bf16 dot.
 UNWIDENED = UNFUSED | {xla_options.DISABLED_PASSES: "fusion,float-normalization-bf16"}
 
@@ -38,11 +43,17 @@ UNWIDENED = UNFUSED | {xla_options.DISABLED_PASSES: "fusion,float-normalization-
 class CompiledProgram:
     """Holds a compiled module. options: XLA's, by name. Making one raises whatever XLA raises."""
 
-    def __init__(self, module: ir.Module, entry: Entry, options: Mapping[str, int | bool | str]) -> None:
+    def __init__(
+        self,
+        module: ir.Module,
+        entry: Entry,
+        options: Mapping[str, int | bool | str],
+        open_sides: OpenSides = ((), ()),
+    ) -> None:
         self.entry = entry
         self.devices = jax.devices("cpu")[: entry.replicas * entry.partitions]
         self._executable = executables.compile_and_load(
-            module, self.devices, entry.replicas, entry.partitions, options, entry.shardy
+            module, self.devices, entry.replicas, entry.partitions, options, entry.shardy, *open_sides
         )
         self._slices = executables.parameter_slices(
             self._executable, self.devices[: entry.partitions], [parameter.shape for parameter in entry.parameters]

@@ -79,6 +79,7 @@ def exists(name: str, context: ir.Context) -> bool:
     """Says whether a pass or pipeline of this name can stand in a pipeline, as a broken package's pass can."""
     return (
         name in registry.BUILTIN
+        or name in registry.STEPS
         or name in registry.PIPELINES
         or name in KNOWN
         or name in registry.names()

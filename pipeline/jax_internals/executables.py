@@ -21,11 +21,14 @@ def compile_for_gpu(
     partitions: int,
     shardy: bool,
     options: Mapping[str, int | bool | str],
+    open_arguments: Sequence[bool] = (),
+    open_results: Sequence[bool] = (),
 ) -> None:
     """Compiles an MLIR module (text or bytecode) with XLA:GPU for the first replicas x partitions devices.
 
     target_config: a GpuTargetConfigProto in text form; "" asks the GPU that is there.
     topology: XLA's text, NVLink domains x hosts in each x GPUs per host.
+    open_arguments, open_results: as for `compile_and_load`.
     Raises what jax and XLA raise; XLA may also abort the process.
     """
     import jax
@@ -39,7 +42,8 @@ def compile_for_gpu(
     count = replicas * partitions
     with mlir.make_ir_context():
         module = ir.Module.parse(module_bytes)
-        compile_options = _compile_options(range(count), replicas, partitions, options, shardy)
+        open_sides = open_arguments, open_results
+        compile_options = _compile_options(range(count), replicas, partitions, options, shardy, open_sides)
         client: Any = devices[0].client  # type: ignore[attr-defined]
         client.compile(module, _jax.DeviceList(tuple(devices[:count])), compile_options)
 
@@ -51,17 +55,30 @@ def compile_and_load(
     partitions: int,
     options: Mapping[str, int | bool | str],
     shardy: bool,
+    open_arguments: Sequence[bool] = (),
+    open_results: Sequence[bool] = (),
 ) -> Any:
     """Compiles `module` for ``replicas * partitions`` devices and loads it; returns jaxlib's LoadedExecutable.
 
     options: XLA's, by name, such as ``{"xla_disable_hlo_passes": "fusion"}``. shardy: let Shardy partition, else GSPMD.
+    open_arguments, open_results: for each whether XLA may choose its sharding, as jit lets it; (): for none.
     """
     from jaxlib import _jax
 
     identifiers = [device.id for device in devices]
-    compile_options = _compile_options(identifiers, replicas, partitions, options, shardy)
+    open_sides = open_arguments, open_results
+    compile_options = _compile_options(identifiers, replicas, partitions, options, shardy, open_sides)
     client: Any = devices[0].client
     return client.compile_and_load(module, _jax.DeviceList(tuple(devices)), compile_options)
+
+
+def preload() -> None:
+    """Imports what the functions here need, but makes no client: a process can fork after it."""
+    import jax  # noqa: F401
+    import numpy as np  # noqa: F401
+    from jax._src import compiler  # noqa: F401
+    from jax._src.interpreters import mlir  # noqa: F401
+    from jax.experimental import topologies  # noqa: F401
 
 
 def parameter_slices(
@@ -98,6 +115,7 @@ def _compile_options(
     partitions: int,
     options: Mapping[str, int | bool | str],
     shardy: bool,
+    open_sides: tuple[Sequence[bool], Sequence[bool]],
 ) -> Any:
     import numpy as np
     from jax._src import compiler
@@ -109,5 +127,11 @@ def _compile_options(
         device_assignment=np.array(device_ids).reshape(replicas, partitions),
         env_options_overrides=overrides,
     )
-    compile_options.executable_build_options.use_shardy_partitioner = shardy
+    build_options = compile_options.executable_build_options
+    build_options.use_shardy_partitioner = shardy
+    open_arguments, open_results = open_sides
+    if open_arguments:
+        build_options.allow_spmd_sharding_propagation_to_parameters = list(open_arguments)
+    if open_results:
+        build_options.allow_spmd_sharding_propagation_to_output = list(open_results)
     return compile_options

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
+
+Tiles: TypeAlias = tuple[list[int], list[int]]
 
 
 def can_annotate() -> bool:
@@ -62,3 +64,39 @@ def stablehlo_to_text(bytecode: bytes, metadata: bool) -> str:
     options = _hlo.HloPrintOptions.short_parsable()
     options.print_metadata = metadata
     return str(computation.as_hlo_module().to_string(options))
+
+
+def shardings(proto: bytes) -> tuple[list[Tiles | None], list[Tiles | None]]:
+    """Reads how a partitioned HloModuleProto divides its arguments and its results.
+
+    Each is (the number of tiles along each dimension, the partitions in the order of the tiles); both empty for what
+    every device holds whole, and None for another kind. XLA may abort the process.
+    """
+    from jaxlib import _hlo  # type: ignore[attr-defined]
+
+    module = from_proto(proto)
+    arguments = [_tiles(_hlo.HloSharding.from_proto(each)) for each in module.spmd_parameters_shardings or ()]
+    if module.spmd_output_sharding is None:
+        return arguments, []
+    output = _hlo.HloSharding.from_proto(module.spmd_output_sharding)
+    results = output.tuple_elements() if str(output).startswith("{{") else [output]
+    return arguments, [_tiles(each) for each in results]
+
+
+def _tiles(sharding: Any) -> Tiles | None:
+    from jaxlib import _hlo  # type: ignore[attr-defined]
+
+    if sharding.is_replicated():
+        return [], []
+    if sharding.is_maximal() or sharding.is_manual() or sharding.is_unknown() or sharding.is_unreduced():
+        return None
+    sharding = _hlo.HloSharding.v3_to_v2_sharding(sharding)
+    if sharding.is_replicated():
+        return [], []
+    kinds = sharding.subgroup_types()
+    replicates = sharding.replicate_on_last_tile_dim()
+    if not replicates and any("REPLICATED" not in str(kind).upper() for kind in kinds):
+        return None
+    beside = len(kinds) or int(replicates)
+    dimensions = list(sharding.tile_assignment_dimensions())
+    return dimensions[: len(dimensions) - beside], list(sharding.tile_assignment_devices())

@@ -91,7 +91,7 @@ def compile_module(request: Request, time_limit: float = TIME_LIMIT) -> Dump | F
         if end.kind == "ok":
             return _read_dump(folder / "dump")
         if end.status in (REFUSED, MISSING, NOT_TAKEN):
-            return _refusal((folder / "error.txt").read_text(encoding="utf-8"), end.status)
+            return refusal((folder / "error.txt").read_text(encoding="utf-8"), end.status)
         return _failure(end)
 
 
@@ -109,7 +109,8 @@ def _run_child(folder: pathlib.Path, time_limit: float, request: Request) -> end
         return compiling.end()
 
 
-def _refusal(text: str, status: int) -> Failure:
+def refusal(text: str, status: int) -> Failure:
+    """Reads an error that XLA or jax raised, from the text and the exit status of the child that says so."""
     if _NO_PTXAS.search(text):
         return Failure("unavailable", f"XLA:GPU has no ptxas to compile with; {GPU_EXTRA}")
     if "libdevice not found" in text:

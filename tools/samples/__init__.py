@@ -66,6 +66,11 @@ SAMPLES: tuple[Sample, ...] = (
     Sample("pmap_ring", "all-reduce as a two-direction ring under jax.pmap"),
     Sample("small_transfers", "sixteen small arrays of mixed dtypes copied to the partner host"),
     Sample("rolls", "automatic sharding: jnp.roll both ways, permutes that only the partitioner makes"),
+    Sample("sharded_convolution", "automatic sharding: a convolution of images divided by rows, and its halos"),
+    Sample("tensor_parallel_mlp", "automatic sharding: an MLP divided by hidden units, with its gradient"),
+    Sample("tensor_parallel_block", "automatic sharding: a transformer block divided by heads, with its gradient"),
+    Sample("fsdp_step", "automatic sharding: a training step with all parameters divided among all devices"),
+    Sample("expert_layer", "automatic sharding: tokens sent to experts and back by two all-to-alls"),
 )
 
 

@@ -9,7 +9,7 @@ from hloverlap.passes.base import Pass
 from hloverlap.passes.machine.topology import Topology
 
 
-@pytest.mark.parametrize("name", registry.BUILTIN)
+@pytest.mark.parametrize("name", [*registry.STEPS, *registry.BUILTIN])
 def test_every_pass_can_be_found_and_is_documented(name: str) -> None:
     found = registry.find(name)
     assert found is not None

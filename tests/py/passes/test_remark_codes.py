@@ -11,7 +11,9 @@ from hloverlap.passes import registry
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[3]
 EXPLAINED = (REPOSITORY / "docs" / "remarks.md").read_text(encoding="utf-8")
-DECLARED = {name: dict(found.remarks) for name in registry.BUILTIN if (found := registry.find(name))}
+DECLARED = {
+    name: dict(found.remarks) for name in (*registry.STEPS, *registry.BUILTIN) if (found := registry.find(name))
+}
 CODES = [code for codes in DECLARED.values() for code in codes]
 
 

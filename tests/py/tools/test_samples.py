@@ -39,6 +39,11 @@ PERMUTES = {
     "pmap_ring": 2 * 7,
     "small_transfers": 16,
     "rolls": 0,
+    "sharded_convolution": 0,
+    "tensor_parallel_mlp": 0,
+    "tensor_parallel_block": 0,
+    "fsdp_step": 0,
+    "expert_layer": 0,
     "replica_ring": 2,
 }
 
@@ -93,6 +98,11 @@ def test_a_sample_computes_what_plain_numpy_computes(name: str) -> None:
         ("pmap_ring", 2, {"length": 6}),
         ("small_transfers", 4, {"width": 2}),
         ("rolls", 4, {"rows": 16, "columns": 8, "steps": 1}),
+        ("sharded_convolution", 4, {"batch": 1, "height": 16, "width": 8, "channels": 2}),
+        ("tensor_parallel_mlp", 4, {"batch": 8, "width": 8, "hidden": 16, "data": 1}),
+        ("tensor_parallel_block", 4, {"batch": 2, "sequence": 8, "width": 16, "heads": 4, "data": 1}),
+        ("fsdp_step", 4, {"batch": 8, "width": 16, "depth": 3}),
+        ("expert_layer", 4, {"tokens": 2, "width": 8, "hidden": 8}),
     ],
 )
 def test_a_sample_takes_other_devices_and_sizes(name: str, devices: int, sizes: dict[str, object]) -> None:

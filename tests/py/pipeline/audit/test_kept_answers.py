@@ -10,9 +10,10 @@ import typing
 import pytest
 
 import hloverlap
-from hloverlap.pipeline.audit import cache, compiled
+from hloverlap.pipeline.audit import compiled
 from hloverlap.pipeline.audit.compiled import Outcome, Program
 from hloverlap.pipeline.children import ends
+from hloverlap.pipeline.xla import answers
 from hloverlap.pipeline.xla.isolated_compile import Failure, FailureKind, Request
 
 REQUEST = Request(b"module {}", "cpu", "", "1x1x1", 1, 1, False)
@@ -49,19 +50,19 @@ def test_a_change_of_any_source_is_another_question(tmp_path: pathlib.Path, monk
     for name in ("passes", "pipeline"):
         shutil.copytree(package / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(hloverlap, "__file__", str(copy / "__init__.py"))
-    before = cache.fingerprint()
+    before = answers.fingerprint()
     sources = [*copy.rglob("*.py"), *copy.rglob("*.toml")]
     assert {path.name for path in sources} > {"hlo_text.py", "cost.py", "isolated_compile.py", "child.py", "op_ids.py"}
     for path in sources:
         content = path.read_bytes()
         path.write_bytes(content[:-1] + b" ")
-        assert cache.fingerprint() != before or not content, path
+        assert answers.fingerprint() != before or not content, path
         path.write_bytes(content)
     (copy / "passes" / "__pycache__").mkdir()
     (copy / "passes" / "__pycache__" / "base.cpython-311.pyc").touch()
-    assert cache.fingerprint() == before
+    assert answers.fingerprint() == before
     (copy / "passes" / "another.py").touch()
-    assert cache.fingerprint() != before
+    assert answers.fingerprint() != before
 
 
 def test_another_version_of_a_library_is_another_question(
@@ -76,7 +77,7 @@ def test_another_version_of_a_library_is_another_question(
         "nvidia_cuda_nvcc-9.dist-info",
     ):
         (tmp_path / name).mkdir()
-        seen.add(cache.fingerprint())
+        seen.add(answers.fingerprint())
     assert len(seen) == 4
     (tmp_path / "pytest-9.dist-info").mkdir()
-    assert cache.fingerprint() in seen
+    assert answers.fingerprint() in seen

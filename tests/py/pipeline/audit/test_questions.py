@@ -9,10 +9,10 @@ from jaxlib.mlir import ir
 
 from hloverlap.passes.machine.topology import Topology
 from hloverlap.passes.mlir.dialects import make_context
-from hloverlap.pipeline.audit import cache
 from hloverlap.pipeline.audit.diagnose import ops_at_fault
 from hloverlap.pipeline.audit.op_ids import tag
 from hloverlap.pipeline.audit.topology import xla_topology
+from hloverlap.pipeline.xla import answers
 from hloverlap.pipeline.xla.isolated_compile import Failure
 
 Rings = Callable[..., ir.Module]
@@ -72,34 +72,34 @@ def test_a_failure_names_its_op(rings: Rings) -> None:
 
 def test_the_cache_forgets_what_is_damaged(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HLOVERLAP_CACHE", str(tmp_path))
-    name = cache.key(["question", b"bytes"])
-    assert cache.read(name) is None
-    cache.write(name, {"answer": 42})
-    assert cache.read(name) == {"answer": 42, "key": name}
+    name = answers.key(["question", b"bytes"])
+    assert answers.read(name) is None
+    answers.write(name, {"answer": 42})
+    assert answers.read(name) == {"answer": 42, "key": name}
     (path,) = tmp_path.glob("*/*")
     path.write_text(path.read_text()[:-3])
-    assert cache.read(name) is None
+    assert answers.read(name) is None
     path.write_text(json.dumps({"answer": 42, "key": "another"}))
-    assert cache.read(name) is None
+    assert answers.read(name) is None
 
 
 def test_parts_of_a_key_do_not_run_together() -> None:
-    assert cache.key(["ab", "c"]) != cache.key(["a", "bc"])
+    assert answers.key(["ab", "c"]) != answers.key(["a", "bc"])
 
 
 def test_an_unwritable_cache_is_no_cache(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("HLOVERLAP_CACHE", str(tmp_path / "file"))
-    cache.write(cache.key(["x"]), {})
-    assert cache.read(cache.key(["x"])) is None
+    answers.write(answers.key(["x"]), {})
+    assert answers.read(answers.key(["x"])) is None
 
 
 def test_the_cache_stays_small(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HLOVERLAP_CACHE", str(tmp_path))
-    monkeypatch.setattr(cache, "SIZE_LIMIT", 4000)
+    monkeypatch.setattr(answers, "SIZE_LIMIT", 4000)
     for number in range(50):
-        name = cache.key([str(number)])
-        cache.write(name, {"text": "x" * 100})
-        assert cache.read(name) is not None
+        name = answers.key([str(number)])
+        answers.write(name, {"text": "x" * 100})
+        assert answers.read(name) is not None
     left = list(tmp_path.glob("*/*"))
     assert 2000 < sum(path.stat().st_size for path in left) <= 4000
