@@ -44,6 +44,7 @@ after:    %y = sdy.manual_computation(%x) … manual_axes={"x"} (%part: tensor<2
     }
 
     def run(self, op: ir.Operation, context: Context) -> None:
+        """Replaces the body of ``main``, or leaves a remark that says why not."""
         if scope.is_per_device(op):
             return
         if reason := scope.objection(op) or self._partition(op, context):

@@ -189,7 +189,7 @@ def test_leaving_the_with_ends_it(program: Callable[[str], str]) -> None:
         assert is_alive(process)
     assert one.is_over()
     assert not is_alive(process)
-    assert not child._running
+    assert one not in child._running
     os.close(reading)
     os.close(writing)
 
