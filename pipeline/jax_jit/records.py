@@ -17,7 +17,9 @@ Outcome = Literal["rewritten", "unchanged", "failed", "not covered", "left out",
 # As many functions as jax's own caches hold (`max_size` in jax._src.util.cache): what is older is compiled anew.
 MOST_RECORDS = 4096
 
-_UNNAMED = "_unnamed_function"  # jax's, in jax._src.linear_util or jax._src.pjit
+# What jax calls what it has no name for, in jax._src.linear_util or jax._src.pjit, and every function under pmap, in
+# jax._src.pmap.
+_UNNAMED = ("_unnamed_function", "_fun")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,8 +78,8 @@ class CompileRecord:
 
     @property
     def title(self) -> str:
-        """Names the function; what jax has no name for, as each eager ``shard_map``, goes by its caller."""
-        if self.function != _UNNAMED or not self.caller:
+        """Names the function; what jax has no name for, as an eager ``shard_map`` or a ``pmap``, goes by its caller."""
+        if self.function not in _UNNAMED or not self.caller:
             return self.function
         return f"{self.function} at {os.path.basename(self.caller)}"
 

@@ -280,3 +280,15 @@ def test_what_jax_has_no_name_for_is_named_by_its_caller() -> None:
         n for n, text in enumerate(pathlib.Path(__file__).read_text().splitlines(), 1) if "by itself: n" in text
     )
     assert f"_unnamed_function at test_records.py:{line}" in titles
+
+
+def test_what_is_under_pmap_is_named_by_its_caller() -> None:
+    def ring(x: jax.Array) -> jax.Array:
+        up = jax.lax.ppermute(x, "x", [(i, (i + 1) % 8) for i in range(8)])
+        return up - jax.lax.ppermute(x, "x", [(i, (i - 1) % 8) for i in range(8)])
+
+    with pipeline.enabled("overlap") as compiled:
+        jax.pmap(ring, axis_name="x")(X.reshape(8, 8))  # under pmap
+    lines = pathlib.Path(__file__).read_text().splitlines()
+    line = next(n for n, text in enumerate(lines, 1) if text.endswith("# under pmap"))
+    assert [record.title for record in compiled if record.remarks] == [f"_fun at test_records.py:{line}"]
