@@ -99,6 +99,7 @@ class MlirText(Format):
 
 
 def _problem(message: str, at_end: bool = False) -> str:
+    message = message.rstrip(".")  # some of MLIR's are sentences, and this is a clause
     if "unregistered dialect" in message:
         return "with an op of a dialect that is not registered; pass --allow-unregistered-dialect to let it through"
     if match := re.match(r"Dialect `(.*?)' not found for custom op '(.*?)'", message):

@@ -147,6 +147,13 @@ def test_files_that_are_none(tmp_path):
         assert str(caught.value) == f"{path}: {message}"
 
 
+TWO_FROM_ONE = """module {
+  func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %0 = "stablehlo.collective_permute"(%x) <{source_target_pairs = dense<[[0, 1], [0, 2]]> : tensor<2x2xi64>}>
+      : (tensor<4xf32>) -> tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+}"""
 IN_MLIR, IN_HLO = "looks like MLIR text, but ", "looks like HLO text, but "
 OPTIMIZED = "HLO text that XLA has already optimized, which StableHLO cannot express: "
 
@@ -159,6 +166,7 @@ OPTIMIZED = "HLO text that XLA has already optimized, which StableHLO cannot exp
         ("hello", "x", "looks like text, but neither MLIR nor HLO; give MLIR text or bytecode"),
         ("module {\n  func.func @f() { return %x : i32 }\n}", "x:2:27", f"{IN_MLIR}does not parse: use of undeclared"),
         ("module {\n", "x:1:9", f"{IN_MLIR}does not parse: expected operation name in quotes; the text ends there"),
+        (TWO_FROM_ONE, "x:3:10", f"{IN_MLIR}does not parse: duplicate sources not allowed; correct it"),
         (UNREGISTERED, "x:2:12", f"{IN_MLIR}with an op of a dialect that is not registered; pass --allow-unregistered"),
         ("module {\n  foo.bar\n}", "x:2:3", f"{IN_MLIR}with an op 'foo.bar' of the unknown dialect 'foo'; write it in"),
         ("module {" * 5000 + "}" * 5000, "x", f"{IN_MLIR}nests more than {nesting.DEEPEST} levels deep"),
