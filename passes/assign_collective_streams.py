@@ -172,11 +172,12 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "4", comb
                 if unit in unpaid and unit.overlaps_with is not None:
                     (code, reason), statistic = unpaid[unit], ""
                     text = f"Left as it is: {reason}."
-                if objection and unit.overlaps_with is not None and code == "ACS001":
-                    code, statistic = "ACS012", ""
-                    text = f"Left as it is: it can be in flight with {describe(unit.overlaps_with)}, but {objection}."
-                if objection and unit.overlaps_with is not None and code == "ACS004":
-                    text += f" It can be in flight with {describe(unit.overlaps_with)}, but {objection}."
+                if objection and unit.overlaps_with is not None:
+                    but = f"can be in flight with {describe(unit.overlaps_with, member.op)}, but {objection}."
+                    if code == "ACS001":
+                        code, text, statistic = "ACS012", f"Left as it is: it {but}", ""
+                    elif code == "ACS004":
+                        text += f" It {but}"
                 if statistic:
                     self.count(context, statistic)
                 context.remark(code, text, member.op)
@@ -199,12 +200,12 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "4", comb
                 "num-left-to-combiner",
             )
         if unit.overlaps_with is None and unit.queued_behind is not None:
-            beside = describe(unit.queued_behind.members[-1].op)
+            beside = describe(unit.queued_behind.members[-1].op, about)
             return "ACS010", f"Left on XLA's stream 0: {beside} has the same pairs, so the two use the same links.", ""
         if unit.overlaps_with is None:
             return "ACS002", f"Left as it is: {alone}.", "num-alone"
         why_shared = (
-            f" It shares the stream with {describe(unit.queued_behind.members[-1].op)}: more than "
+            f" It shares the stream with {describe(unit.queued_behind.members[-1].op, about)}: more than "
             f"max-streams={self.max_streams} can be in flight at once, or the two use the same links."
             if unit.queued_behind
             else ""
@@ -246,14 +247,15 @@ def _objection(symbols: Symbols, units: Sequence[Unit]) -> str:
     The limit is for all collectives of the module.
     """
     if ragged := overlap_limit.ragged(symbols):
-        return f"a higher overlap limit is not asked for beside {describe(ragged)}, a ragged all-to-all"
+        return f"a higher overlap limit is not asked for beside {describe(ragged, None)}, a ragged all-to-all"
     gaining = [member.op for unit in units for member in unit.members]
     losing = overlap_limit.can_lose(symbols, gaining)
     if len(losing) <= len(gaining):
         return ""
     return (
         f"the overlap limit that this takes is for the whole module: {len(gaining)} collectives gain by it, and "
-        f"{len(losing)} for which matmuls wait that XLA merges, such as {describe(losing[0])}, can lose what hides them"
+        f"{len(losing)} for which matmuls wait that XLA merges, such as {describe(losing[0], None)}, can lose what "
+        "hides them"
     )
 
 

@@ -84,7 +84,7 @@ after:  %a = "stablehlo.collective_permute"(%x) <{… [[1, 0], [0, 1]] …}>
                 continue
             first = seen.setdefault(_transfer(op, groups, counts), op)
             if first is not op:
-                context.remark("CPE003", f"Removed: it sends the same value the same way as {describe(first)}.", op)
+                context.remark("CPE003", f"Removed: it sends the same value the same way as {describe(first, op)}.", op)
                 for result, same in zip(op.results, first.results, strict=True):
                     result.replace_all_uses_with(same)
                 op.erase()

@@ -85,7 +85,7 @@ after:  %b = "stablehlo.collective_permute"(%x) <{… [[0, 2], [1, 3]] …}>"""
         pairs = compose(pairs_of(inner), pairs_of(outer))
         context.remark(
             "CMP001",
-            f"Made one with {describe(inner)}, whose result it sent on: its pairs are now {_text(pairs)}.",
+            f"Made one with {describe(inner, outer)}, whose result it sent on: its pairs are now {_text(pairs)}.",
             outer,
         )
         stream_annotations.strip_own(outer)

@@ -150,9 +150,8 @@ class _Joiner:
                     return Declined("JPP007", str(error))
                 name = self._costs.name
                 if joined > WORTH * separate:
-                    text = (
-                        f"with {describe(other.op)} it would take about {joined:.0f} us on {name}, apart {separate:.0f}"
-                    )
+                    beside = describe(other.op, fact.op)
+                    text = f"with {beside} it would take about {joined:.0f} us on {name}, apart {separate:.0f}"
                     return Declined("JPP006", f"{text} us{doubt(joined, separate)}")
         return Declined("JPP002", "none of its type that is ready at the same time has other sources and other targets")
 

@@ -59,12 +59,14 @@ after:  the same, and --xla_gpu_dot_merger_threshold_mb=0"""
             return
         together = next((dots for dots in merged if dots[0].level == dots[-1].level), None)
         if together is not None:
-            why = f"Left to be merged with later ones: {describe(together[0].op)} gains by being merged with others."
             for dots in late:
+                gains = describe(together[0].op, dots[0].op)
+                why = f"Left to be merged with later ones: {gains} gains by being merged with others."
                 context.remark("KDA002", why, dots[0].op)
             return
         context.need_option(xla_options.DOT_MERGER, 0)
         for dots in late:
             self.count(context, "num-kept-apart", sum(dot.level < dots[-1].level for dot in dots))
-            text = f"Kept from being merged with {describe(dots[-1].op)}, which waits for a transfer that it can hide."
+            waiting = describe(dots[-1].op, dots[0].op)
+            text = f"Kept from being merged with {waiting}, which waits for a transfer that it can hide."
             context.remark("KDA001", text, dots[0].op)

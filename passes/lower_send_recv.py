@@ -99,11 +99,13 @@ after:  %y = "stablehlo.collective_permute"(%x) <{… source_target_pairs = dens
         ordered = [op for view in block.operations if effects.is_ordered(op := view.operation) and op.name != _TOKEN]
         while held := _held_up(ordered, found):
             for key, between in held.items():
-                reason = f"{describe(between)}, which has an order, stands between the two"
+                reason = f"{describe(between, found[key].recv)}, which has an order, stands between the two"
                 self._decline(found.pop(key).recv, Declined("LSR005", reason), context)
         for exchange in found.values():
             context.remark(
-                "LSR001", f"Made a permute with {describe(exchange.send)}: no other token orders it.", exchange.recv
+                "LSR001",
+                f"Made a permute with {describe(exchange.send, exchange.recv)}: no other token orders it.",
+                exchange.recv,
             )
             self.count(context, "num-lowered")
             _lower(exchange)

@@ -58,7 +58,7 @@ def _look(op: ir.Operation, agreement: Agreement, sequences: _Sequences) -> str:
         one, other = inside[0].devices(agreement)
         return (
             f"A loop whose number of rounds can differ between devices {one} and {other}, which meet in "
-            f"{describe(inside[0].op)}: the one that comes to it waits for ever for the one that does not."
+            f"{describe(inside[0].op, op)}: the one that comes to it waits for ever for the one that does not."
         )
     different = next((number for number, each in enumerate(branches) if each != branches[0]), None)
     if different is None:
@@ -69,7 +69,7 @@ def _look(op: ir.Operation, agreement: Agreement, sequences: _Sequences) -> str:
     one, other = first.devices(agreement)
     return (
         f"Devices {one} and {other} can take different branches, and branches 0 and {different} do not have the same "
-        f"collectives: those that come to {describe(first.op)} wait for ever for those that do not."
+        f"collectives: those that come to {describe(first.op, op)} wait for ever for those that do not."
     )
 
 

@@ -87,7 +87,7 @@ def _executions(symbols: Symbols) -> list[_Execution]:
 def _compare(early: _Execution, late: _Execution, capabilities: Capabilities, combine_limit: int) -> Fault | None:
     one, other = early.fact, late.fact
     if early.kind == late.kind and one.pairs and combiner.fits(one.bytes, other.bytes, combine_limit):
-        joins = f"XLA's combiner joins it with {describe(one.op)}, since their pairs are equal"
+        joins = f"XLA's combiner joins it with {describe(one.op, other.op)}, since their pairs are equal"
         if None not in (one.stream, other.stream) and one.stream != other.stream:
             text = (
                 f"{joins}, and gives the one that results the stream annotation '{one.stream},{other.stream}': "
@@ -100,9 +100,9 @@ def _compare(early: _Execution, late: _Execution, capabilities: Capabilities, co
     streams = [xla_streams.chosen_stream(fact, capabilities) for fact in (one, other)]
     if None not in streams and streams[0] != streams[1] and _share_ranks(one, other):
         text = (
-            f"It can be in flight with {describe(one.op)} on another stream, and devices take part in both. With one "
-            "NCCL communicator they run in turn all the same; with two, they wait for each other for ever if devices "
-            "start them in different order. With peer memory inside a host both run at once."
+            f"It can be in flight with {describe(one.op, other.op)} on another stream, and devices take part in both. "
+            "With one NCCL communicator they run in turn all the same; with two, they wait for each other for ever "
+            "if devices start them in different order. With peer memory inside a host both run at once."
         )
         return Fault("VCL011", "remark", text, other.op, (one.op,))
     return None

@@ -82,7 +82,7 @@ def _in_block(
 def _fault(function: str, group: str, first: ir.Operation, second: ir.Operation) -> Fault:
     text = (
         f"It runs '{function}', in which ops are in the scheduling group '{group}', on what comes from "
-        f"{describe(first)}, which runs it too: XLA inlines both, finds other ops between the two parts of the group, "
-        "and refuses the module. Let each call run a copy of the function with a group of its own."
+        f"{describe(first, second)}, which runs it too: XLA inlines both, finds other ops between the two parts "
+        "of the group, and refuses the module. Let each call run a copy of the function with a group of its own."
     )
     return Fault("VCL017", "error", text, second, (first,))

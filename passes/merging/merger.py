@@ -186,6 +186,7 @@ class Merger:
         for first, *others in before:
             for permute in others:
                 if level[permute] != level[first]:
-                    text = f"merging it with {describe(first.op)} would make a cycle with what was merged before"
-                    self._reasons.found(permute, Declined("MCT006", text))
-                    self._reasons.found(first, Declined("MCT006", text))
+                    for one, other in ((permute, first), (first, permute)):
+                        beside = describe(other.op, one.op)
+                        text = f"merging it with {beside} would make a cycle with what was merged before"
+                        self._reasons.found(one, Declined("MCT006", text))

@@ -28,16 +28,20 @@ def source_of(location: ir.Location) -> tuple[str, int]:
                 return "", 0
 
 
-def describe(op: ir.Operation, remarked: ir.Operation | None = None) -> str:
+def describe(op: ir.Operation, remarked: ir.Operation | None) -> str:
     """Names an op as a remark does: what it is and where it was written.
 
-    remarked: the op that the remark is about. Where both are of one line, as in a function that is called twice, the
-    line would name the wrong one.
+    remarked: the op that the remark is about; None where it is about several. Where both are alike and of one line, as
+    in a function that is called twice, the line would name the wrong one.
     """
-    is_group = op.name == CALL and frontend_attributes.GROUP in frontend_attributes.read(op)
-    kind = "group" if is_group else op.name.rpartition(".")[2]
+    kind = _kind(op)
     file, line = source_of(op.location)
-    if remarked is not None and line and source_of(remarked.location) == (file, line):
+    if remarked is not None and line and (_kind(remarked), source_of(remarked.location)) == (kind, (file, line)):
         return f"another {kind} of this line"
     where = f"line {line}" if file == "-" else f"{file}:{line}"
     return f"the {kind} of {where}" if line else f"another {kind}"
+
+
+def _kind(op: ir.Operation) -> str:
+    is_group = op.name == CALL and frontend_attributes.GROUP in frontend_attributes.read(op)
+    return "group" if is_group else op.name.rpartition(".")[2]

@@ -154,7 +154,7 @@ def deadlock(waiting: Mapping[Process, ir.Operation], grid: Grid) -> DeadlockErr
     """Explains that no process can go on. waiting: the collective at which each stands; the others are done."""
     return DeadlockError(
         {
-            number: describe(waiting[process]) if process in waiting else ""
+            number: describe(waiting[process], None) if process in waiting else ""
             for number, process in enumerate(grid.processes)
         }
     )
