@@ -13,10 +13,8 @@ from jaxlib.mlir import ir
 from hloverlap.passes.analysis import overlap_limit, shardy_transfers, stream_annotations
 from hloverlap.passes.analysis.collectives import KINDS, PERMUTE, is_group_call
 from hloverlap.passes.analysis.concurrency import Lanes, Unit, place
-from hloverlap.passes.analysis.cost import CostModel
 from hloverlap.passes.analysis.dataflow import Instance
 from hloverlap.passes.analysis.hidden_transfers import describe_hidden
-from hloverlap.passes.analysis.loops import executions
 from hloverlap.passes.analysis.mesh_axes import MeshAxes
 from hloverlap.passes.base import Pass, option
 from hloverlap.passes.building.specialization import specialize
@@ -25,6 +23,7 @@ from hloverlap.passes.errors import PassError
 from hloverlap.passes.machine.xla_options import OVERLAP_LIMIT, PEER_MEMORY, PERMUTE_MODE, CompileOption
 from hloverlap.passes.mlir.locations import describe
 from hloverlap.passes.mlir.symbols import Symbols
+from hloverlap.passes.streams.payoff import Payoff
 
 # Smaller permutes stay joined rather than go apart: a launch costs about 5 us, which is 256 KiB at 50 GB/s.
 _SPLIT_BYTES = 256 * 1024
@@ -82,6 +81,8 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "4", comb
         "ACS013": "left it as it is: XLA keeps a collective that is a start and a done on its stream",
         "ACS014": "there may be transfers that only XLA's partitioner will make",
         "ACS015": "transfers in Shardy's form, which no pass sees",
+        "ACS016": "asked for no copies from device to device: they take a topology that says the processes",
+        "ACS017": "left it as it is: no matmul can run beside it, without which a stream does not pay",
     }
 
     max_streams: int = option(4, "most streams to use at once")
@@ -100,15 +101,15 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "4", comb
         lanes = place(symbols, self.max_streams, own, kinds, context.capabilities)
         joined = _left_to_combiner(lanes)
         sizes = _sizes(lanes, MeshAxes(op, symbols))
-        peer = _prefers_peer(sizes, context)
-        unpaid = _not_worth(sizes, context, peer)
+        payoff = Payoff(sizes, symbols, context)
+        unpaid = payoff.declined()
         first = max(self.first_stream, context.capabilities.first_stream)
         free = (stream for stream in itertools.count(first) if stream not in taken)
         streams = _streams(lanes, joined | unpaid.keys(), free)
         in_company = [unit for unit in lanes.units if unit in streams or (_wants_company(unit) and unit not in unpaid)]
         objection = _objection(symbols, in_company)
         if objection:
-            peer, streams = False, {}
+            streams = {}
         choices: dict[Instance, dict[ir.Operation, _Choice | None]] = {}
         paths = 0
         for unit in lanes.units:
@@ -130,9 +131,16 @@ after:  %f = … {mhlo.frontend_attributes = {_xla_stream_annotation = "4", comb
         self._explain(context, lanes, joined, unpaid, streams, objection if in_company else "")
         if in_company and not objection:
             context.need_option(OVERLAP_LIMIT, max(2, _most_in_flight(lanes, joined)))
-        if peer:
+        if payoff.peer and not objection:
             context.need_option(PERMUTE_MODE, PEER_MEMORY)
-            context.remark("ACS009", "Asked for copies from device to device: every permute stays in its host.")
+            context.remark("ACS009", "Asked for copies from device to device: every permute stays inside a process.")
+        if payoff.wants_processes and not objection:
+            one = f"1x1x{context.topology.size if context.topology is not None else 8}"
+            context.remark(
+                "ACS016",
+                "Did not ask for copies from device to device: XLA makes them inside a process only, and nobody said "
+                f"which process owns which device; a topology such as {one} says that one process owns all.",
+            )
         if hidden := describe_hidden(op):
             context.remark(HIDDEN, f"There may be transfers that are not seen here: {hidden}. {_WAY}")
 
@@ -291,39 +299,6 @@ def _wants_company(unit: Unit) -> bool:
 def _sizes(lanes: Lanes, axes: MeshAxes) -> dict[Unit, int]:
     """Counts the bytes a device sends at least: XLA may divide along axes that a computation is not manual over."""
     return {unit: unit.bytes // max(axes.parts(member.op) for member in unit.members) for unit in lanes.units}
-
-
-def _not_worth(sizes: Mapping[Unit, int], context: Context, peer: bool) -> dict[Unit, Declined]:
-    """Gives the units that lose by a stream of their own on the target, or of which nobody knows; {} without a target.
-
-    Inside a host streams do nothing without copies from device to device: permutes through NCCL run in turn.
-    """
-    if context.target is None:
-        return {}
-    name, least = context.target.name, context.target.costs.stream_bytes
-    if least is None:
-        reason = f"whether a stream pays on {name} is not known; a target file with costs.stream_bytes says it"
-        return {unit: Declined("ACS011", reason) for unit in sizes if not unit.fixed}
-    never = _knows_peer(context) and not peer
-    return {
-        unit: Declined("ACS008", f"{size} bytes are too few for a stream to pay on {name}")
-        for unit, size in sizes.items()
-        if not unit.fixed and (never or size < least)
-    }
-
-
-def _knows_peer(context: Context) -> bool:
-    """Says whether it is known what copies from device to device gain: on some targets, in one host."""
-    topology = context.topology
-    return CostModel(context.target, topology).measures_peer and topology is not None and len(set(topology.host)) == 1
-
-
-def _prefers_peer(sizes: Mapping[Unit, int], context: Context) -> bool:
-    """Says whether copies from device to device pay."""
-    if not _knows_peer(context) or any(unit.fixed for unit in sizes):
-        return False
-    launches = [(size, executions(unit.members[0].op, unit.members[0].instance)) for unit, size in sizes.items()]
-    return CostModel(context.target, context.topology).prefers_peer(launches)
 
 
 def _meets(unit: Unit, on_stream_0: dict[int, list[int]]) -> bool:

@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 from jaxlib.mlir import ir
 
+from hloverlap.passes.machine import links
 from hloverlap.passes.machine.capabilities import Capabilities
 from hloverlap.passes.machine.target import Target
-from hloverlap.passes.machine.topology import Topology
+from hloverlap.passes.machine.topology import Pair, Topology
 from hloverlap.passes.machine.xla_options import CompileOption
 from hloverlap.passes.mlir.locations import source_of
 from hloverlap.passes.remark import Remark
@@ -30,7 +31,7 @@ class Context:
     """Holds what the passes of one run over one module are told, and what they say."""
 
     topology: Topology | None = None
-    """Which host each partition lives on; None when nobody said (then nothing crosses hosts)."""
+    """Where each partition is; None when nobody said (then nothing is known to cross hosts)."""
     target: Target | None = None
     """The machine that the result is for. None when nobody said: then a pass does what XLA can make use of anywhere,
     and nothing that rests on what transfers cost."""
@@ -47,6 +48,15 @@ class Context:
         """Leaves a remark about `op`, at the source line it came from."""
         file, line = source_of(op.location) if op is not None else ("", 0)
         self.remarks.append(Remark(code, severity, message, op.name if op is not None else "", file, line))
+
+    @property
+    def joined(self) -> str:
+        """Names what fast links join on the target: ``hosts``, or, on XLA:CPU, ``processes``."""
+        return links.joined(self.target)
+
+    def leaves(self, pair: Pair) -> bool:
+        """Says whether data of this pair is known to leave what fast links join."""
+        return links.leaves(pair, self.topology, self.target)
 
     def count(self, pass_name: str, statistic: str, amount: int = 1) -> None:
         """Adds to a named statistic of a pass."""

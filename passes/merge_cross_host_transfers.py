@@ -1,4 +1,4 @@
-"""Makes one transfer of independent permutes that cross hosts."""
+"""Makes one transfer of independent permutes that cross hosts, or, on XLA:CPU, processes."""
 
 from __future__ import annotations
 
@@ -87,7 +87,8 @@ after:  %0:2 = call @collectives_group(%x, %y) {mhlo.frontend_attributes =
         if self.scope != "all" and context.topology is None and sum(map(len, permutes.values())) > 1:
             context.remark(
                 "MCT000",
-                "No transfer was merged: without a topology no permute is known to cross hosts; give one, such as 2x4.",
+                f"No transfer was merged: without a topology no permute is known to cross {context.joined}; give one, "
+                "such as 2x4.",
             )
             return
         grouped = grouped_functions(symbols)
@@ -115,10 +116,10 @@ after:  %0:2 = call @collectives_group(%x, %y) {mhlo.frontend_attributes =
 
     def _is_candidate(self, permute: Collective, context: Context) -> bool:
         """Says whether a permute is one to merge; the user is told of one that would be, but for what it is."""
-        crosses = context.topology is not None and context.topology.any_crosses(permute.pairs)
+        leaves = any(map(context.leaves, permute.pairs))
         auto = self.strategy == self.scope == "auto"
         gains_inside = auto and context.target is not None and context.target.costs.peer is not None
-        if self.scope != "all" and not crosses and not gains_inside:
+        if self.scope != "all" and not leaves and not gains_inside:
             return False
         if permute.stream is not None and not stream_annotations.is_own(permute.op):
             text = f"it carries the user's stream annotation '{permute.stream}'"

@@ -18,7 +18,7 @@ from hloverlap.passes.base import Pass, option
 from hloverlap.passes.building import device_select
 from hloverlap.passes.context import Context, Declined
 from hloverlap.passes.errors import PassError
-from hloverlap.passes.machine.topology import Pair, Topology
+from hloverlap.passes.machine.topology import Pair
 from hloverlap.passes.mlir.symbols import Symbols
 
 
@@ -56,23 +56,22 @@ after:  %b = "stablehlo.collective_permute"(%x) <{… [[0, 1], [2, 3]] …}>
         """Splits each permute of the module that goes both ways and is large enough."""
         if self.min_bytes < 0:
             raise PassError(f"min-bytes={self.min_bytes} is no size; give at least 0")
-        topology = context.topology
         symbols = Symbols(op)
         ids = DeviceIds(op, symbols)
         for segment in segments_with_permutes(symbols, at_least=1):
             for permute in [each for each in segment.ops if each.name == PERMUTE]:
-                if topology is None:
+                if context.topology is None:
                     context.remark(
                         "SPH000",
-                        "No permute was split: without a topology no permute is known to cross hosts; give one, such "
-                        "as 2x4.",
+                        f"No permute was split: without a topology no permute is known to cross {context.joined}; give "
+                        "one, such as 2x4.",
                     )
                     return
-                self._permute(Collective.of(permute), topology, ids, context)
+                self._permute(Collective.of(permute), ids, context)
 
-    def _permute(self, fact: Collective, topology: Topology, ids: DeviceIds, context: Context) -> None:
-        crossing = [pair for pair in fact.canonical_pairs if topology.crosses(pair)]
-        staying = [pair for pair in fact.canonical_pairs if not topology.crosses(pair)]
+    def _permute(self, fact: Collective, ids: DeviceIds, context: Context) -> None:
+        crossing = [pair for pair in fact.canonical_pairs if context.leaves(pair)]
+        staying = [pair for pair in fact.canonical_pairs if not context.leaves(pair)]
         if not crossing or all(source == target for source, target in staying):
             return  # what a device sends to itself is no message
         if declined := self._objection(fact, ids):
@@ -81,8 +80,8 @@ after:  %b = "stablehlo.collective_permute"(%x) <{… [[0, 1], [2, 3]] …}>
             return
         context.remark(
             "SPH001",
-            f"Split: {_counted(staying)} inside the hosts and {_counted(crossing)} between them, {fact.bytes} bytes a "
-            "device.",
+            f"Split: {_counted(staying)} inside the {context.joined} and {_counted(crossing)} between them, "
+            f"{fact.bytes} bytes a device.",
             fact.op,
         )
         self.count(context, "num-split")

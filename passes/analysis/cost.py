@@ -10,7 +10,16 @@ from collections.abc import Sequence
 
 from hloverlap.passes.analysis.collectives import Collective
 from hloverlap.passes.machine.target import Costs, Link, Target
-from hloverlap.passes.machine.topology import Topology
+from hloverlap.passes.machine.topology import Span, Topology
+
+# The costs that name the link of what crosses so much, the cheapest first where nobody said all.
+_LINKS = {
+    Span.PROCESS: ("same_process",),
+    Span.HOST: ("same_host",),
+    Span.NETWORK: ("cross_host",),
+    Span.INSIDE_HOST: ("same_process", "same_host"),
+    Span.BETWEEN_PROCESSES: ("same_host", "cross_host"),
+}
 
 
 class UnknownCostError(Exception):
@@ -25,7 +34,7 @@ class CostModel:
     """None where nobody said what the result will run on."""
 
     topology: Topology | None
-    """None where nobody said which partition is on which host; then nothing crosses hosts."""
+    """None where nobody said where the partitions are; then all are taken to be on one host."""
 
     @property
     def name(self) -> str:
@@ -63,10 +72,10 @@ class CostModel:
         return self._known("pack") + size / self._known("copy")
 
     def prefers_peer(self, launches: Sequence[tuple[int, int]]) -> bool:
-        """Says whether launches inside a host (bytes, times it runs) are faster as copies from device to device."""
+        """Says whether launches inside a process (bytes, times it runs) are faster as copies from device to device."""
         if not self.measures_peer:
             return False
-        nccl, peer = self._link("same_host"), self._link("peer")
+        nccl, peer = self._link("same_process"), self._link("peer")
         gained = sum(size * times for size, times in launches) * (1 / nccl.bandwidth - 1 / peer.bandwidth)
         lost = sum(times for _, times in launches) * (peer.latency - nccl.latency)
         return gained > lost + len(launches) * self._known("peer_once")
@@ -75,25 +84,41 @@ class CostModel:
     def measures_peer(self) -> bool:
         """Says whether it is known what copies from device to device gain."""
         costs = self._costs
-        return None not in (costs.same_host, costs.peer, costs.peer_once)
+        return None not in (costs.same_process, costs.peer, costs.peer_once)
 
     def _launched(self, permutes: Sequence[Collective], members: int) -> float:
         """Estimates the microseconds of one launch of so many members that moves what these permutes move.
 
         A device sends and receives at once, but what it sends to several others shares its link to them.
         """
-        busy: dict[tuple[int, bool, bool], int] = {}  # (device, sends, crosses hosts) -> bytes
+        busy: dict[tuple[int, bool, Span], int] = {}  # (device, sends, what it crosses) -> bytes
         for permute in permutes:
             for source, target in permute.pairs:
                 if source != target:
-                    crosses = self.topology is not None and self.topology.crosses((source, target))
-                    for end in ((source, True, crosses), (target, False, crosses)):
+                    span = self.topology.span((source, target)) if self.topology is not None else Span.INSIDE_HOST
+                    for end in ((source, True, span), (target, False, span)):
                         busy[end] = busy.get(end, 0) + permute.bytes
-        links = {crosses: self._link("cross_host" if crosses else "same_host") for _, _, crosses in busy}
+        spans = dict.fromkeys(span for _, _, span in busy)
+        links = {span: self._link_across(span, least=Span.NETWORK in spans) for span in spans}
         latency = max((link.latency for link in links.values()), default=0.0)
-        flow = max((size / links[crosses].bandwidth for (_, _, crosses), size in busy.items()), default=0.0)
-        more = (members - 1) * self._member() if members > 1 and True not in links else 0.0
+        flow = max((size / links[span].bandwidth for (_, _, span), size in busy.items()), default=0.0)
+        more = 0.0
+        if members > 1 and Span.NETWORK not in spans:
+            more = (members - 1) * max((self._member(span) for span in spans), default=0.0)
         return self._known("launch") + latency + flow + more
+
+    def _link_across(self, span: Span, least: bool) -> Link:
+        """Gives the link of what crosses so much. least: of several that it may be, take the cheapest.
+
+        So it is where something else of the launch goes over the network, and decides.
+        """
+        links = [self._link(name) for name in _LINKS[span][: 1 if least else None]]
+        if links.count(links[0]) == len(links):
+            return links[0]
+        raise UnknownCostError(
+            f"what goes {span.value} costs one thing or another on {self.name}; a topology that says hosts, processes "
+            f"and devices of each, such as 1x1x8 or 1x8x1, tells which"
+        )
 
     @property
     def _costs(self) -> Costs:
@@ -111,10 +136,11 @@ class CostModel:
             raise self._unknown(name)
         return link
 
-    def _member(self) -> float:
-        member = self._link("same_host").member
+    def _member(self, span: Span) -> float:
+        name = _LINKS[span][0]
+        member = self._link(name).member
         if member is None:
-            raise self._unknown("same_host.member")
+            raise self._unknown(f"{name}.member")
         return member
 
     def _unknown(self, name: str) -> UnknownCostError:

@@ -56,14 +56,17 @@ class Costs:
     launch: float | None = None
     """Of one collective."""
 
+    same_process: Link | None = None
+    """Between devices of one process, through NCCL on GPUs."""
+
     same_host: Link | None = None
-    """Between devices of one host, through NCCL on GPUs."""
+    """Between devices of one host that different processes own."""
 
     cross_host: Link | None = None
     """Between devices of different hosts."""
 
     peer: Link | None = None
-    """Inside a host when XLA copies from device to device instead of going through NCCL."""
+    """Inside a process when XLA copies from device to device instead of going through NCCL."""
 
     peer_once: float | None = None
     """How much longer the first copy from device to device of a permute takes in a run than later ones."""
@@ -90,7 +93,11 @@ class Costs:
     """How far predicted times of two variants of a program may be off, as a share of what differs between them."""
 
     stream_bytes: int | None = None
-    """Permutes of fewer bytes lose more by a stream of their own than they gain."""
+    """Permutes of fewer bytes lose more by a stream of their own than they gain; where `peer` is known, this is with
+    such copies."""
+
+    stream_bytes_beside_compute: int | None = None
+    """The same of permutes between processes of a host, without such copies, beside which compute can run."""
 
     sequential_ops: int = 0
     """A function of at most so many ops, kept as a call, runs them one after the other on one thread, which for small

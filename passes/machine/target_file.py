@@ -59,6 +59,7 @@ _SCHEMA: Mapping[str, Any] = {
     "compiler": {"backend": _backend, "gpu_target_config": _text},
     "costs": {
         "launch": _positive,
+        "same_process": _LINK,
         "same_host": _LINK,
         "cross_host": _LINK,
         "peer": _LINK,
@@ -71,6 +72,7 @@ _SCHEMA: Mapping[str, Any] = {
         "host": _HOST,
         "spread": _share,
         "stream_bytes": _whole,
+        "stream_bytes_beside_compute": _whole,
         "sequential_ops": _whole,
     },
 }

@@ -45,7 +45,7 @@ class Group(Strategy):
             return Declined("MCT010", "this version of XLA lets no compute run beside a group")
         if self.costs.joins_equal_pairs and len({permute.canonical_pairs for permute in permutes}) == 1:
             return Declined("MCT009", f"XLA joins the {len(permutes)} with the same pairs by itself")
-        if not self.crosses(permutes):
+        if not self.leaves(permutes):
             return Declined("MCT010", "inside a host streams serve better than a group")
         return None
 

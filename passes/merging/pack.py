@@ -42,8 +42,8 @@ class Pack(Strategy):
 
     def drawback(self, permutes: Sequence[Collective]) -> Declined | None:
         """Objects to packing several types inside a host, which takes longer than the launches that it saves."""
-        if len({permute.dtypes for permute in permutes}) > 1 and not self.crosses(permutes):
-            text = "inside a host, packing several types takes longer than the launches that it saves"
+        if len({permute.dtypes for permute in permutes}) > 1 and not self.leaves(permutes):
+            text = f"inside {self.context.joined}, packing several types takes longer than the launches that it saves"
             return Declined("MCT014", text)
         return None
 

@@ -80,7 +80,6 @@ class Strategy(abc.ABC):
             return Declined("MCT011", text + doubt(merged, separate))
         return None
 
-    def crosses(self, permutes: Sequence[Collective]) -> bool:
-        """Says whether any of these is known to cross hosts."""
-        topology = self.context.topology
-        return topology is not None and any(topology.any_crosses(permute.pairs) for permute in permutes)
+    def leaves(self, permutes: Sequence[Collective]) -> bool:
+        """Says whether any of these is known to leave its host, or, on XLA:CPU, its process."""
+        return any(self.context.leaves(pair) for permute in permutes for pair in permute.pairs)

@@ -74,14 +74,14 @@ def check(
     turn (see inputs). time_limit: seconds for everything. progress: is told what begins.
     way: ``cpu`` compiles them for as many virtual CPU devices as they name; ``interpreter`` runs them on StableHLO's
     own interpreter, without XLA; ``processes`` compiles them for CPU devices of processes that talk over gloo.
-    processes: how many, for that way; they must divide the devices. By default as many as `topology` has hosts, but two
-    at least.
+    processes: how many, for that way; they must divide the devices. By default as many as `topology` has, its hosts
+        where it does not say, but two at least.
     An abort, a kill and a hang of XLA are results, not exceptions. Raises ReadError, TypeError (no program) and
     TopologyError.
     """
     module, rewritten = (programs.module_of(program)[0] for program in (before, after))
     if processes is None:
-        processes = max(2, _hosts(topology))
+        processes = max(2, _processes(topology))
     counts = required_counts(module.operation)  # what the module does not say, XLA would take for one
     with tempfile.TemporaryDirectory(prefix="hlo-opt-check-") as name:
         folder = pathlib.Path(name)
@@ -104,10 +104,10 @@ def check(
     return dataclasses.replace(result, structure=difference)
 
 
-def _hosts(topology: Topology | str | None) -> int:
+def _processes(topology: Topology | str | None) -> int:
     if isinstance(topology, str):
         topology = Topology.parse(topology)
-    return len(set(topology.host)) if topology else 1
+    return len(set(topology.process or topology.host or (0,))) if topology else 1
 
 
 def _run_child(folder: pathlib.Path, devices: int, time_limit: float, progress: Progress) -> CheckResult:

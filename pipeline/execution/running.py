@@ -111,7 +111,10 @@ def _pass_context(module: ir.Module, topology: Topology | str | None, target: Ta
                 f"nothing in it goes between hosts: leave the topology out, or lower the program for {topology.size} "
                 "devices"
             )
-        raise TopologyError(f"the topology has {topology.size} partitions but the module is for {size}")
+        raise TopologyError(
+            f"the topology has {topology.size} partitions but the module is for {size}; give that of its own devices, "
+            f"such as 1x{size} for one host, or the host of each, such as [0,0,1,1]"
+        )
     if isinstance(target, str):
         target = targets.find(target)
     return Context(topology=topology, target=target, capabilities=capabilities())

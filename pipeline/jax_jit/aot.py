@@ -11,16 +11,17 @@ jit's own cache is not touched: a later ``jax.jit(f)(x)`` runs the original.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from hloverlap.passes.machine import targets, xla_options
+from hloverlap.passes.machine import xla_options
 from hloverlap.passes.machine.target import Target
 from hloverlap.passes.machine.topology import Topology
 from hloverlap.passes.machine.xla_options import CompileOption
 from hloverlap.passes.mlir.modules import copy_of
 from hloverlap.pipeline.execution import manager, resolution, running
 from hloverlap.pipeline.jax_internals import lowerings
+from hloverlap.pipeline.jax_jit import placement
 
 if TYPE_CHECKING:
     import jax
@@ -59,13 +60,15 @@ def compile(
         only where neither these, nor ``jax.jit(f, compiler_options=...)``, nor XLA_FLAGS name them.
     Raises what `run` raises for a pipeline that cannot run, and what XLA raises for a module that it cannot compile.
     """
+    if isinstance(topology, str):
+        topology = Topology.parse(topology)
     module = lowerings.module_of(lowered)
     devices = lowerings.devices_of(lowered)
     result = running.run_in_place(
         running.in_own_context(module),
         pipeline,
-        topology=topology or topology_of(devices),
-        target=target or target_of(devices),
+        topology=placement.placed(topology, devices),
+        target=target or placement.target_of(devices),
         instrumentation=manager.Instrumentation(verify_each=verify_each),
     )
     given = dict(compiler_options or {})
@@ -76,13 +79,3 @@ def compile(
         lowered = lowerings.with_module(lowered, copy_of(result.module, module.context))
     compiled = lowered.compile(compiler_options=options or None)
     return Rewritten(compiled, result, {**of_jit, **options})
-
-
-def target_of(devices: Sequence[jax.Device]) -> Target | None:
-    """Gives the machine of these devices; None when there are none."""
-    return targets.of_device(devices[0].platform, devices[0].device_kind) if devices else None
-
-
-def topology_of(devices: Sequence[jax.Device]) -> Topology | None:
-    """Says the host of each partition, from the processes that own the devices; None when there are no devices."""
-    return Topology(tuple(device.process_index for device in devices)) if devices else None

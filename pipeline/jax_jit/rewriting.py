@@ -17,7 +17,7 @@ from hloverlap.passes.machine.xla_options import CompileOption
 from hloverlap.passes.mlir.dialects import make_context
 from hloverlap.passes.mlir.modules import bytecode, copy_of
 from hloverlap.pipeline.execution import manager, running
-from hloverlap.pipeline.jax_jit import aot, partitioner
+from hloverlap.pipeline.jax_jit import partitioner, placement
 from hloverlap.pipeline.jax_jit.config import JitConfig
 
 if TYPE_CHECKING:
@@ -61,12 +61,11 @@ def rewrite(
     `config` where `partitioner` is to treat the module, "" where it is not. Raises what `running.run` raises.
     """
     start = time.perf_counter()
-    topology = config.topology if len(devices) > 1 else None
     result = running.run_in_place(
         _copy(module),
         config.steps,
-        topology=topology or aot.topology_of(devices),
-        target=config.target or aot.target_of(devices),
+        topology=placement.placed(config.topology, devices),
+        target=config.target or placement.target_of(devices),
         instrumentation=manager.Instrumentation(verify_each=config.verify_each),
     )
     replacement = copy_of(result.module, module.context) if result.changed or token else None

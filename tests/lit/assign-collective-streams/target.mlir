@@ -1,5 +1,5 @@
 // RUN: hlo-opt %s --assign-collective-streams --split-input-file 2>/dev/null | FileCheck %s --check-prefix=ANY
-// RUN: hlo-opt %s --assign-collective-streams --target=h200 --topology=1x4 --split-input-file 2>%t.h200 | FileCheck %s
+// RUN: hlo-opt %s --assign-collective-streams --target=h200 --topology=1x1x4 --split-input-file 2>%t.h200 | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.h200
 // RUN: hlo-opt %s --assign-collective-streams --target=h200 --topology=2x2 --split-input-file 2>%t.hosts >/dev/null
 // RUN: FileCheck %s --check-prefix=HOSTS < %t.hosts
@@ -26,7 +26,7 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
 // CHECK-LABEL: func.func public @large
 // CHECK: _xla_stream_annotation = "[[S1]]"
 // CHECK: _xla_stream_annotation = "[[S2]]"
-// REMARK: remark: ACS009: Asked for copies from device to device: every permute stays in its host.
+// REMARK: remark: ACS009: Asked for copies from device to device: every permute stays inside a process.
 // HOSTS-NOT: COLLECTIVES_PEER_MEMORY
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @large(%arg0: tensor<16777216xf32>, %arg1: tensor<16777216xf32>) -> (tensor<16777216xf32>, tensor<16777216xf32>) {
@@ -74,7 +74,7 @@ module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
 // CHECK-LABEL: func.func public @often
 // CHECK: _xla_stream_annotation = "[[S1]]"
 // CHECK: _xla_stream_annotation = "[[S2]]"
-// REMARK: remark: ACS009: Asked for copies from device to device: every permute stays in its host.
+// REMARK: remark: ACS009: Asked for copies from device to device: every permute stays inside a process.
 // REMARK: XLA_FLAGS="--xla_gpu_experimental_parallel_collective_overlap_limit=2 --xla_gpu_collective_permute_mode=COLLECTIVES_PEER_MEMORY"
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @often(%arg0: tensor<4194304xf32>, %arg1: tensor<4194304xf32>) -> (tensor<4194304xf32>, tensor<4194304xf32>) {

@@ -13,7 +13,7 @@
 // WORD: hlo-opt: error: --emit is one of mlir, bytecode, portable, export, hlo, not 'bytcode'; did you mean 'bytecode'? (see hlo-opt --help)
 
 // RUN: not hlo-opt %s --topology=2by4 2>&1 | FileCheck %s --check-prefix=TOPOLOGY
-// TOPOLOGY: hlo-opt: error: topology '2by4' is neither HOSTSxDEVICES, such as 2x4, nor a JSON list of each partition's host, such as [0,0,1,1]
+// TOPOLOGY: hlo-opt: error: topology '2by4' is none of HOSTSxDEVICES, such as 2x4; HOSTSxPROCESSESxDEVICES, such as 2x4x1 for 2 hosts with 4 processes of 1 device each; or JSON, such as {"host":[0,0,1,1],"process":[0,1,2,3]}
 
 // RUN: not hlo-opt %s --verify-each=maybe 2>&1 | FileCheck %s --check-prefix=BOOL
 // BOOL: hlo-opt: error: --verify-each is true or false, not 'maybe'

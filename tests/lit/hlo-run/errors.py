@@ -13,7 +13,7 @@ raise SystemExit("it ran")
 # PASS-NEXT: ^
 
 # TOPOLOGY-NOT: it ran
-# TOPOLOGY: hlo-run: error: topology '2y2' is neither HOSTSxDEVICES, such as 2x4, nor a JSON list
+# TOPOLOGY: hlo-run: error: topology '2y2' is none of HOSTSxDEVICES, such as 2x4; HOSTSxPROCESSESxDEVICES
 
 # MODULE: hlo-run: error: Error while finding module specification for 'no.such.module' (ModuleNotFoundError: No module named 'no')
 

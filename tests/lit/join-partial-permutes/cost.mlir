@@ -1,4 +1,4 @@
-// RUN: hlo-opt %s --join-partial-permutes --topology=1x4 --target=cpu 2>&1 >/dev/null | FileCheck %s --check-prefix=CPU
+// RUN: hlo-opt %s --join-partial-permutes --topology=1x1x4 --target=cpu 2>&1 >/dev/null | FileCheck %s --check-prefix=CPU
 // RUN: hlo-opt %s --join-partial-permutes --topology=2x2 --target=h200 2>&1 >/dev/null | FileCheck %s --check-prefix=H200
 // RUN: hlo-opt %s --join-partial-permutes --topology=2x2 2>&1 >/dev/null | FileCheck %s --check-prefix=NONE
 // RUN: hlo-opt %s --join-partial-permutes --topology=2x2 --target=b200 2>&1 >/dev/null | FileCheck %s --check-prefix=UNMEASURED

@@ -1,8 +1,8 @@
-// RUN: hlo-opt %s --merge-cross-host-transfers --topology=1x4 --target=h200 2>&1 | FileCheck %s
+// RUN: hlo-opt %s --merge-cross-host-transfers --topology=1x1x4 --target=h200 2>&1 | FileCheck %s
 
 // Several types inside a host: each would be packed by a kernel of its own, which costs more than it saves. XLA joins the
 // two by itself.
-// CHECK: remark: MCT014: Not merged: inside a host, packing several types takes longer than the launches that it saves.
+// CHECK: remark: MCT014: Not merged: inside hosts, packing several types takes longer than the launches that it saves.
 // CHECK: collective_permute{{.*}}tensor<8xf32>
 // CHECK: collective_permute{{.*}}tensor<8xbf16>
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {

@@ -29,4 +29,4 @@ def test_afterwards_no_permute_has_both_kinds_of_pairs(sent: Pairs, hosts: list[
     topology = Topology(tuple(hosts))
     result = rewritten(module([("%a", sent)], "tensor<2xbf16>"), "split-permutes-by-host", topology=str(hosts))
     for op in ops_in(result.module.operation, PERMUTE):
-        assert len({topology.crosses(pair) for pair in pairs_of(op) if pair[0] != pair[1]}) < 2
+        assert len({topology.span(pair) for pair in pairs_of(op) if pair[0] != pair[1]}) < 2

@@ -7,6 +7,7 @@ EAGER = Target(
     backend="gpu",
     costs=Costs(
         launch=1000.0,
+        same_process=Link(1.0, 1e9, member=1000.0),
         same_host=Link(1.0, 1e9, member=1000.0),
         cross_host=Link(1.0, 1e9),
         copy=1e12,

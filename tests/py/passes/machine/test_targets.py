@@ -18,7 +18,7 @@ from hloverlap.passes.machine import targets
 from hloverlap.passes.machine.capabilities import capabilities
 from hloverlap.passes.machine.target import Costs, Link
 from hloverlap.pipeline.execution import running
-from hloverlap.pipeline.jax_jit import aot
+from hloverlap.pipeline.jax_jit import placement
 from hloverlap.tools import hlo_audit, hlo_opt, hlo_run
 from hloverlap.tools.bench.gpu import command as bench
 from support.permutes import permute
@@ -104,11 +104,11 @@ def test_compile_and_jit_take_the_machine_of_the_devices() -> None:
     def device(platform: str, kind: str) -> Any:
         return SimpleNamespace(platform=platform, device_kind=kind)
 
-    assert aot.target_of([device("gpu", "NVIDIA H200")]) == targets.find("h200")
-    unknown = aot.target_of([device("gpu", "NVIDIA L4")])
+    assert placement.target_of([device("gpu", "NVIDIA H200")]) == targets.find("h200")
+    unknown = placement.target_of([device("gpu", "NVIDIA L4")])
     assert unknown is not None
     assert unknown.costs == Costs()
-    assert aot.target_of([]) is None
+    assert placement.target_of([]) is None
 
 
 @pytest.mark.parametrize("kind", ["NVIDIA L4", "AMD Instinct MI300X", "TPU v5e"])
@@ -189,7 +189,7 @@ def test_a_machine_is_added_by_one_file(
 def test_and_its_devices_are_recognised_and_its_costs_used() -> None:
     found = targets.of_device("gpu", "NVIDIA L4")
     assert found == targets.find("l4")
-    assert found.costs == Costs(launch=5.0, copy=150e3, same_host=Link(5.0, 32e3))
+    assert found.costs == Costs(launch=5.0, copy=150e3, same_process=Link(5.0, 32e3))
     result = running.run(TWO, "overlap", topology="2x2", target="l4")
     assert not result.changed
     said = {remark.message for remark in result.remarks if remark.code == "MCT017"}

@@ -43,14 +43,24 @@ def test_the_same_module_is_the_same_question(rings: Rings) -> None:
 
 @pytest.mark.parametrize(
     ("text", "spelled"),
-    [(None, "1x1x8"), ("2x4", "2x1x4"), ("1x2x4", "1x2x4"), ("[0,0,0,0,1,1,1,1]", "2x1x4"), ("4x4", "4x1x4")],
+    [
+        (None, "1x1x8"),
+        ("2x4", "2x1x4"),
+        ("1x2x4", "1x2x4"),
+        ("1x8x1", "1x8x1"),
+        ("2x4x1", "2x4x1"),
+        ("[0,0,0,0,1,1,1,1]", "2x1x4"),
+        ("4x4", "4x1x4"),
+    ],
 )
 def test_topologies_as_xla_spells_them(text: str | None, spelled: str) -> None:
     topology = text and Topology.parse(text)
     assert xla_topology(topology or None, 8) == spelled
 
 
-@pytest.mark.parametrize("text", ["1x4", "2by4", "[0,0,0,1,1,1,1,1]", "[0,1,0,1,0,1,0,1]", "0x0x0"])
+@pytest.mark.parametrize(
+    "text", ["1x4", "2by4", "[0,0,0,1,1,1,1,1]", "[0,1,0,1,0,1,0,1]", "0x0x0", '{"process":[0,0,0,0,0,0,0,0]}']
+)
 def test_topologies_that_xla_cannot_be_told(text: str) -> None:
     with pytest.raises(ValueError, match="topology"):
         xla_topology(Topology.parse(text), 8)

@@ -1,7 +1,6 @@
 """`hloverlap.pipeline.compile`: from a lowering to a callable executable of the rewritten module."""
 
 import functools
-from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -11,8 +10,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 
 from hloverlap.passes.machine.topology import Topology
 from hloverlap.pipeline import PipelineTextError
-from hloverlap.pipeline.jax_internals import lowerings
-from hloverlap.pipeline.jax_jit.aot import Rewritten, compile, topology_of
+from hloverlap.pipeline.jax_jit.aot import Rewritten, compile
 
 RIGHT = [(i, (i + 1) % 8) for i in range(8)]
 LEFT = [(i, (i - 1) % 8) for i in range(8)]
@@ -109,14 +107,6 @@ def test_options_of_the_rewrite_do_not_reach_a_cpu_but_those_of_the_user_do(mesh
     given = {"xla_backend_optimization_level": 1}
     rewritten = compile(f.lower(*arguments(mesh)), "assign-collective-streams", compiler_options=given)
     assert rewritten.compiler_options == {"xla_cpu_enable_fast_math": False, "xla_backend_optimization_level": 1}
-
-
-def test_hosts_are_the_processes_that_own_the_devices():
-    owners = [SimpleNamespace(process_index=index) for index in (0, 0, 1, 1)]
-    assert topology_of(owners) == Topology((0, 0, 1, 1))
-    assert topology_of(owners[:2]) == Topology((0, 0))
-    assert topology_of([]) is None
-    assert topology_of(lowerings.devices_of(jax.jit(lambda x: x).lower(1.0))) == Topology((0,))
 
 
 def entry_of(compiled) -> str:

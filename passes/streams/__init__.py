@@ -1,0 +1,1 @@
+"""Decides what `assign-collective-streams` does."""
