@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from hloverlap.passes.machine import targets
+from hloverlap.passes.machine.topology import FORMS
 from hloverlap.tools import exit_status
 from hloverlap.tools import main as shell
 from hloverlap.tools.exit_status import ExitStatus
@@ -51,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     known = f"{targets.described()}, {targets.LOCAL} (the GPU that is there)"
     add("--target", default="h200", metavar="NAME|FILE", help=f"{known}, or a TOML file of your own [h200]")
-    add("--topology", metavar="HxD", help="HOSTSxDEVICES; by default one host of as many as the module needs")
+    add("--topology", metavar="HxD", help=f"{FORMS} [one process with as many as the module needs]")
     add(
         "--xla-option",
         action="append",

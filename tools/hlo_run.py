@@ -139,7 +139,7 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
     add = parser.add_argument
     add("-m", dest="module", action="store_true", help="the program is a module or package, as for python -m")
     add("--pass-pipeline", default=DEFAULT_PIPELINE, metavar="TEXT", help="what to run on each function [overlap]")
-    add("--topology", metavar="HxD", help="host of each partition, as for hlo-opt [from the devices' processes]")
+    add("--topology", metavar="HxD", help="host and process of each device, as for hlo-opt [as jax says]")
     add("--target", metavar="NAME|FILE", help=f"{targets.described()}, or a TOML file [what the devices are]")
     add("--functions", default="*", metavar="NAMES", help="rewrite only these: names with * and ?, by commas [*]")
     add("--partitioner-permutes", dest="partitioner", action="store_true", help="also permutes that only XLA knows")

@@ -157,7 +157,7 @@ def audit_all(subjects: Sequence[Subject], setting: Setting) -> list[Audit]:
             options=dict(request.options),
             topology=request.topology,
             findings=tuple(findings.find(outcome, each.collectives, each.foreseen)),
-            hints=tuple(hints.suggest(outcome, each, dict(request.options))) if setting.target.is_gpu else (),
+            hints=_hints(outcome, each, request) if setting.target.is_gpu else (),
             totals=verdict.totals(outcome),
         )
         for subject, each, request, outcome in zip(subjects, tagged, requests, outcomes, strict=True)
@@ -182,6 +182,11 @@ def try_hints(subject: Subject, found: Audit, setting: Setting) -> list[Trial]:
         Trial(code, options, verdict.totals(outcome), outcome if isinstance(outcome, Failure) else None)
         for (code, options), outcome in zip(attempts, outcomes, strict=True)
     ]
+
+
+def _hints(outcome: Outcome, tagged: Tagged, request: Request) -> tuple[Finding, ...]:
+    one_process = request.topology.startswith("1x1x")
+    return tuple(hints.suggest(outcome, tagged, dict(request.options), one_process))
 
 
 def _outcomes(requests: Sequence[Request], setting: Setting) -> list[Outcome]:

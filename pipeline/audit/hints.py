@@ -22,13 +22,16 @@ from hloverlap.pipeline.xla.isolated_compile import Option
 USE_OVERLAP = "HLA107"
 
 
-def suggest(outcome: Outcome, tagged: Tagged, options: Mapping[str, object]) -> list[Finding]:
-    """Gives hints for a module that was compiled with `options`: notes, in the order of their codes."""
+def suggest(outcome: Outcome, tagged: Tagged, options: Mapping[str, object], one_process: bool = True) -> list[Finding]:
+    """Gives hints for a module that was compiled with `options`: notes, in the order of their codes.
+
+    one_process: whether one process owns all devices, without which XLA copies nothing from device to device.
+    """
     launches = outcome.launches if isinstance(outcome, Program) else ()
     hints = [
         *_overlap_limit(launches, tagged.collectives, options),
         *_annotations(tagged.foreseen),
-        *_peer_memory(launches, options),
+        *(_peer_memory(launches, options) if one_process else []),
         *_groups(launches),
         *_dot_merger(launches, options),
         *_streams(launches),
@@ -79,7 +82,7 @@ def _peer_memory(launches: Sequence[Launch], options: Mapping[str, object]) -> l
     if PERMUTE_MODE in options or not any(launch.beside for launch in permutes):
         return []
     text = (
-        "permutes on several streams share one NCCL communicator, which may still run them in turn; inside one host, "
+        "permutes on several streams share one NCCL communicator, which may still run them in turn; inside a process, "
         "peer memory mode copies from device to device without it"
     )
     return [_hint("HLA104", text, ((PERMUTE_MODE, PEER_MEMORY),))]

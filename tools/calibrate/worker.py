@@ -29,9 +29,9 @@ Pairs = Sequence[tuple[int, int]]
 def main() -> None:
     """Says the seconds of one permute by kind, then the sizes."""
     process_group.join()
-    host = [device.process_index for device in jax.devices()]
-    links = {"same host": within(host), "cross host": across(host)}
-    calls = {"self": _chain([(n, n) for n in range(len(host))], _SMALL)}
+    owner = [device.process_index for device in jax.devices()]
+    links = {"same process": within(owner), "same host": across(owner)}
+    calls = {"self": _chain([(n, n) for n in range(len(owner))], _SMALL)}
     for name, pairs in links.items():
         calls |= {f"{name} small": _chain(pairs, _SMALL), f"{name} large": _chain(pairs, _LARGE)}
     steps = {name: _STEPS[_LARGE if name.endswith("large") else _SMALL] for name in calls}

@@ -8,6 +8,7 @@ from typing import Any
 
 from hloverlap.passes.errors import did_you_mean
 from hloverlap.passes.machine import targets
+from hloverlap.passes.machine.topology import FORMS
 from hloverlap.tools import exit_status
 from hloverlap.tools.exit_status import ExitStatus
 from hloverlap.tools.main import UsageError
@@ -59,7 +60,7 @@ class Arguments:
     target: str | None = _flag(
         None, "the machine that the result is for, by its name below, or a TOML file of your own", "NAME|FILE"
     )
-    topology: str | None = _flag(None, "host of each partition: HOSTSxDEVICES, or a JSON list such as [0,0,1,1]", "HxD")
+    topology: str | None = _flag(None, f"host and process of each partition: {FORMS}", "HxD")
     remarks: str = _flag(
         "text",
         "how remarks are written to stderr: as text, those that are alike once or all of them, or as JSON or SARIF",
@@ -69,7 +70,7 @@ class Arguments:
     check: str | None = _flag(
         None,
         "run input and output and compare every bit: on virtual CPU devices, on StableHLO's interpreter, or on two or "
-        "more processes (hosts, with --topology) that talk over gloo",
+        "more processes (those of --topology) that talk over gloo",
         choices=("cpu", "interpreter", "processes"),
         may_be_bare=True,
     )

@@ -148,18 +148,22 @@ class TestCalibrate:
     def test_constants_from_times(self) -> None:
         seconds = {
             "self": 20e-6,
-            "same host small": 70e-6,
-            "same host large": 1070e-6,
-            "cross host small": 320e-6,
-            "cross host large": 4320e-6,
+            "same process small": 70e-6,
+            "same process large": 1070e-6,
+            "same host small": 320e-6,
+            "same host large": 4320e-6,
             "copy": 1e-3,
         }
         assert hlo_calibrate.costs(seconds, self.BYTES) == Costs(
-            launch=20.0, copy=2000.0, same_host=Link(50.0, 2000.0), cross_host=Link(300.0, 500.0)
+            launch=20.0,
+            copy=2000.0,
+            same_process=Link(50.0, 2000.0),
+            same_host=Link(300.0, 500.0),
+            cross_host=Link(300.0, 500.0),
         )
 
     def test_noise_makes_no_time_that_is_none(self) -> None:
-        names = ("self", "same host small", "same host large", "cross host small", "cross host large", "copy")
+        names = ("self", "same process small", "same process large", "same host small", "same host large", "copy")
         found = hlo_calibrate.costs(dict.fromkeys(names, 1e-5), self.BYTES)
         target = targets.parse(hlo_calibrate.as_toml(found, 2, 2), "here")
         assert target.costs.cross_host == found.cross_host
@@ -173,17 +177,17 @@ class TestCalibrate:
         )
 
     def test_links(self) -> None:
-        host = [0, 0, 1, 1]
-        assert worker.within(host) == [(0, 1), (1, 0), (2, 3), (3, 2)]
-        assert worker.across(host) == [(0, 2), (1, 3), (2, 0), (3, 1)]
+        owner = [0, 0, 1, 1]
+        assert worker.within(owner) == [(0, 1), (1, 0), (2, 3), (3, 2)]
+        assert worker.across(owner) == [(0, 2), (1, 3), (2, 0), (3, 1)]
 
     def test_what_it_writes_is_a_target(self, tmp_path: pathlib.Path) -> None:
         path = tmp_path / "here.toml"
         assert hlo_calibrate.main(["--devices", "2", "-o", str(path)]) == 0
-        cross_host = targets.find(str(path)).costs.cross_host
-        assert cross_host is not None
-        assert cross_host.latency > 1
-        assert 1 < cross_host.bandwidth < 1e6
+        same_host = targets.find(str(path)).costs.same_host
+        assert same_host is not None
+        assert same_host.latency > 1
+        assert 1 < same_host.bandwidth < 1e6
 
     def test_one_process_is_no_link(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert hlo_calibrate.main(["--processes", "1"]) == 2

@@ -114,7 +114,7 @@ def test_a_smaller_mesh_is_where_its_devices_are() -> None:
     assert placed(given, all_devices) == given  # they are one process, which is not on two hosts
     assert placed(given, all_devices[2:6]) == Topology((0, 0, 1, 1))
     assert placed(given, all_devices[5:1:-1]) == Topology((1, 1, 0, 0))
-    assert placed(given, all_devices[7:]) == Topology.parse("1x1x1").completed(given) or True
+    assert placed(given, all_devices[7:]) == Topology((1,), (0,))
     assert placed(Topology.parse("1x8"), all_devices[:4]) == Topology.parse("1x1x4")
     assert placed(Topology.parse("2x2"), all_devices[4:]) == Topology.parse("2x2")  # said of the partitions themselves
     assert placed(Topology.parse("2x3"), all_devices[4:]) == Topology.parse("1x1x4")  # of other devices
@@ -140,5 +140,5 @@ def test_a_topology_is_of_the_machine_and_strict_does_not_mind_a_smaller_mesh() 
         found = jax.jit(two_ways(mesh))(x)
         jax.jit(lambda x: x + 1)(x)
     assert (found == jax.jit(two_ways(mesh))(x)).all()
-    assert {record.outcome for record in log} <= {"rewritten", "unchanged"}
+    assert "failed" not in {record.outcome for record in log}
     assert "cross hosts" not in " ".join(record.message for record in log)
