@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from hloverlap.passes.machine import targets
 from hloverlap.passes.machine.target import Costs, Host, Link
-from hloverlap.passes.machine.topology import Pair, Topology
+from hloverlap.passes.machine.topology import Pair, Span, Topology
 from hloverlap.pipeline.prediction.schedule import Message, Step
 
 _T = TypeVar("_T")
@@ -93,7 +93,7 @@ class Durations:
         return Way(time, ("nccl",), disturbs=True)
 
     def _permutes(self, load: Counter[Pair], members: int, by_copy: bool) -> float:
-        link = self._link(self._topology.any_crosses(load), by_copy)
+        link = self._link(load, by_copy)
         senders = {source for source, _ in load}
         is_one_way = not any(target in senders for _, target in load)
         bandwidth = link.one_way if is_one_way and link.one_way else link.bandwidth
@@ -105,21 +105,27 @@ class Durations:
         size = max(map(len, groups))
         if size < 2:
             return message.bytes / (2 * self._cost("copy", lambda costs: costs.copy))
-        crosses = any(self._topology.crosses((group[0], other)) for group in groups for other in group[1:])
-        link = self._link(crosses, by_copy=False)
+        link = self._link([(group[0], other) for group in groups for other in group[1:]], by_copy=False)
         shares = {"all-reduce": 2 * (size - 1) / size, "reduce-scatter": size - 1.0}
         return link.latency + message.bytes * shares.get(message.opcode, (size - 1) / size) / link.bandwidth
 
     def _copies(self, messages: Sequence[Message]) -> bool:
-        """Says whether XLA copies from device to device, which it does inside a host only."""
-        return all(message.by_copy and not self._topology.any_crosses(message.pairs) for message in messages)
+        """Says whether XLA copies from device to device, which it does inside a process only."""
+        return all(message.by_copy and self._spans(message.pairs) <= {Span.PROCESS} for message in messages)
 
-    def _link(self, crosses: bool, by_copy: bool) -> Link:
-        if crosses:
+    def _spans(self, pairs: Iterable[Pair]) -> set[Span]:
+        return {self._topology.span(pair) for pair in pairs}
+
+    def _link(self, pairs: Iterable[Pair], by_copy: bool) -> Link:
+        """Gives the slowest link that these pairs use. A host of which nobody said the processes is one process."""
+        spans = self._spans(pairs)
+        if Span.NETWORK in spans:
             return self._cost("cross_host", lambda costs: costs.cross_host)
+        if spans & {Span.HOST, Span.BETWEEN_PROCESSES}:
+            return self._cost("same_host", lambda costs: costs.same_host)
         if by_copy:
             return self._cost("peer", lambda costs: costs.peer)
-        return self._cost("same_host", lambda costs: costs.same_host)
+        return self._cost("same_process", lambda costs: costs.same_process)
 
     def _cost(self, name: str, of: Callable[[Costs], _T | None]) -> _T:
         found = of(self._costs)

@@ -18,7 +18,7 @@ from hloverlap.pipeline.prediction.schedule import Message, Schedule, Step
 FREE = Host(run=0.0, kernel=0.0, transfer=0.0, peer=0.0, event=0.0, turn=0.0)
 COSTS = Costs(
     launch=1.0,
-    same_host=Link(latency=10.0, bandwidth=100.0, member=5.0, one_way=200.0),
+    same_process=Link(latency=10.0, bandwidth=100.0, member=5.0, one_way=200.0),
     cross_host=Link(latency=50.0, bandwidth=10.0),
     peer=Link(latency=20.0, bandwidth=100.0),
     copy=500.0,
@@ -28,7 +28,7 @@ COSTS = Costs(
     host=FREE,
     spread=0.1,
 )
-ONE_HOST, TWO_HOSTS = Topology.parse("1x2"), Topology.parse("2x1")
+ONE_HOST, TWO_HOSTS = Topology.parse("1x1x2"), Topology.parse("2x1")
 RING, THERE, BACK = ((0, 1), (1, 0)), ((0, 1),), ((1, 0),)
 
 
@@ -153,8 +153,8 @@ def test_the_critical_path_is_the_whole_time() -> None:
 
 
 def test_what_a_machine_does_not_say_is_borrowed_and_said() -> None:
-    found = predict((permute(1000), kernel(1)), dataclasses.replace(COSTS, slowdown=None, same_host=None), ONE_HOST)
-    assert found.borrowed == ("same_host", "slowdown")
+    found = predict((permute(1000), kernel(1)), dataclasses.replace(COSTS, slowdown=None, same_process=None), ONE_HOST)
+    assert found.borrowed == ("same_process", "slowdown")
     assert predict((permute(1000), kernel(1)), COSTS, ONE_HOST).borrowed == ()
     assert predict((permute(1000),), targets.find("h200").costs, ONE_HOST).borrowed == ()
 
