@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from hloverlap.passes.base import Pass
 from hloverlap.passes.machine.xla_options import CompileOption
 from hloverlap.passes.remark import Remark, file_name
 
+EACH_PLACE = 4  # at so many places, equal words are still a line each: that many can be read at once
 _RULE = f"==={'-' * 73}==="
 
 
@@ -19,9 +21,31 @@ def as_text(remark: Remark, name: str) -> str:
 
 
 def as_lines(found: Iterable[Remark], name: str) -> list[str]:
-    """Writes remarks as text, those that are alike once, in the order of the first, with how often they were made."""
-    counts = Counter(as_text(remark, name) for remark in found)
-    return [f"{text} ({count} times)" if count > 1 else text for text, count in counts.items()]
+    """Writes remarks as text, in the order of the first of those that are alike.
+
+    What was said several times of one place is one line with the count. What was said of more than EACH_PLACE places
+    in the same words is one line, too, with the first of the places and their number.
+    """
+    found = list(found)
+    places: dict[Remark, dict[str, None]] = {}
+    for remark in found:
+        places.setdefault(_words(remark), {})[as_text(remark, name)] = None
+    crowded = {words: next(iter(texts)) for words, texts in places.items() if len(texts) > EACH_PLACE}
+    counts = Counter(crowded.get(_words(remark)) or as_text(remark, name) for remark in found)
+    numbers = {first: len(places[words]) for words, first in crowded.items()}
+    return [
+        f"{text} ({count} times, at {numbers[text]} places; --remarks=all shows each)"
+        if text in numbers
+        else f"{text} ({count} times)"
+        if count > 1
+        else text
+        for text, count in counts.items()
+    ]
+
+
+def _words(remark: Remark) -> Remark:
+    """Gives what is said without where."""
+    return replace(remark, file="", line=0, op="")
 
 
 def as_json(remark: Remark, name: str) -> str:

@@ -36,7 +36,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     line = block("python", "## 2. The registry")
     registry.write_text(registry.read_text().replace("BUILTIN = {\n", f"BUILTIN = {{\n{line}"))
     lit = root / "tests" / "lit" / "count-permutes"
-    lit.mkdir()
+    lit.mkdir(exist_ok=True)  # somebody may be following the page
     (lit / "count.mlir").write_text(block("mlir", "`tests/lit/count-permutes/count.mlir`:"))
     with (root / "docs" / "remarks.md").open("a") as remarks:
         remarks.write("\n" + block("markdown", "## 4. The remark's section"))

@@ -1,4 +1,4 @@
-// RUN: hlo-opt %s --merge-cross-host-transfers='strategy=concat scope=all' 2>&1 >/dev/null | FileCheck %s
+// RUN: hlo-opt %s --remarks=all --merge-cross-host-transfers='strategy=concat scope=all' 2>&1 >/dev/null | FileCheck %s
 
 // Each kind of permute, that is each set of pairs with the same attributes, takes a look at the whole block. A module with
 // more than 64 kinds in one block was made by a machine; the rest is left.

@@ -74,3 +74,17 @@ def test_a_finding_is_at_its_first_collective() -> None:
     assert (found.op, found.file, found.line) == ("stablehlo.collective_permute", "f.py", 11)
     nowhere = Finding("HLA102", "note", "said")
     assert findings.located(nowhere, ops) == nowhere
+
+
+def test_equal_words_at_many_places_are_one_line_where_the_first_stood() -> None:
+    def said(line: int, words: str) -> Remark:
+        return Remark("ABC001", "remark", words, file="f.py", line=line)
+
+    few = [said(line, "Left.") for line in range(remarks.EACH_PLACE)] + [said(9, "Other.")]
+    assert remarks.as_lines(few, "m") == [remarks.as_text(each, "m") for each in few]
+    many = [said(1, "Other."), *(said(line, "Left.") for line in (3, 4, 5, 6, 7, 7)), said(2, "Other.")]
+    assert remarks.as_lines(many, "m") == [
+        "f.py:1: remark: ABC001: Other.",
+        "f.py:3: remark: ABC001: Left. (6 times, at 5 places; --remarks=all shows each)",
+        "f.py:2: remark: ABC001: Other.",
+    ]
