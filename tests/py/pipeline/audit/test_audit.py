@@ -238,7 +238,7 @@ def test_what_xla_combines_by_itself_is_said(corpus: pathlib.Path) -> None:
 def test_merged_transfers_between_hosts_are_one_launch(
     samples: pathlib.Path, name: str, before: int, after: int
 ) -> None:
-    found = overlap(samples / f"{name}.mlir", "2x4", "merge-cross-host-transfers")
+    found = overlap(samples / f"{name}.mlir", "2x4", "merge-cross-host-transfers{strategy=group}")
     if not capabilities().keeps_groups:  # a group in a loop is taken apart then, or made in turn
         assert found.verdict.word != "worse"
         return
