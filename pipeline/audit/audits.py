@@ -13,6 +13,7 @@ from hloverlap.passes.machine.target import Target
 from hloverlap.passes.machine.topology import Topology
 from hloverlap.passes.machine.xla_options import COMBINE_THRESHOLD, COMBINE_THRESHOLD_DEFAULT, CompileOption
 from hloverlap.passes.mlir.elision import describe_elided
+from hloverlap.passes.mlir.modules import device_counts
 from hloverlap.pipeline.audit import compiled, findings, hints, op_ids, verdict
 from hloverlap.pipeline.audit.compiled import Outcome
 from hloverlap.pipeline.audit.findings import Finding
@@ -124,7 +125,8 @@ def rewritten(subject: Subject, pipeline: Pipeline, setting: Setting, verify_eac
     The subject's own options hold. Raises what `run` raises.
     """
     target = _pass_target(setting.target)
-    result = running.run(subject.module, pipeline, topology=setting.topology, target=target, verify_each=verify_each)
+    topology = setting.topology or _one_process(subject)
+    result = running.run(subject.module, pipeline, topology=topology, target=target, verify_each=verify_each)
     options = {**result.compile_options, **subject.options}
     return Subject(result.module, subject.name, options, f"after {resolution.spelled(pipeline)}")
 
@@ -182,6 +184,12 @@ def try_hints(subject: Subject, found: Audit, setting: Setting) -> list[Trial]:
         Trial(code, options, verdict.totals(outcome), outcome if isinstance(outcome, Failure) else None)
         for (code, options), outcome in zip(attempts, outcomes, strict=True)
     ]
+
+
+def _one_process(subject: Subject) -> Topology | None:
+    """Gives what XLA is told where nobody said a topology; None for a module that does not say for how many it is."""
+    size = device_counts(subject.module).topology_size
+    return Topology.regular(1, 1, size) if size is not None else None
 
 
 def _hints(outcome: Outcome, tagged: Tagged, request: Request) -> tuple[Finding, ...]:

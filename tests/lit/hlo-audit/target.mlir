@@ -3,7 +3,7 @@
 
 // RUN: env HLOVERLAP_CACHE=%t hlo-audit %s --pass-pipeline=overlap --target=h200 | FileCheck %s
 // CHECK: verdict: same
-// RUN: printf 'name = "ours"\nbase = "h200"\n[costs]\nstream_bytes = 0\n' > %t.toml
+// RUN: printf 'name = "ours"\nbase = "h100"\n[costs]\nstream_bytes = 0\n' > %t.toml
 // RUN: env HLOVERLAP_CACHE=%t hlo-audit %s --pass-pipeline=overlap --target=%t.toml | FileCheck %s --check-prefix=OURS
 // OURS: target.mlir after overlap: ours, 1x1x4
 // OURS: verdict: better: independent pairs run in turn 1 -> 0

@@ -7,7 +7,7 @@
 // SMALL: hlo-audit: error: topology '1x2' has 2 devices but the module is for 4
 
 // RUN: not hlo-audit %s --topology=[0,1,0,1] 2>&1 | FileCheck %s --check-prefix=UNEVEN
-// UNEVEN: hlo-audit: error: topology '[0,1,0,1]' cannot be told to XLA, which numbers the devices host by host, as many on each
+// UNEVEN: hlo-audit: error: topology '[0,1,0,1]' cannot be told to XLA, which numbers the devices host by host and process by process, as many on each
 
 // RUN: not hlo-audit %s --fail-on='serialised>0' 2>&1 | FileCheck %s --check-prefix=BUDGET
 // BUDGET: hlo-audit: error: budget 'serialised>0' names no metric; there are failed, collectives, launches, serialized,
