@@ -6,7 +6,7 @@ import dataclasses
 import io
 import shutil
 
-_IN_A_PIPE = 100  # columns
+_IN_A_PIPE = 120  # columns, as the lines of the project's own sources
 _DRAWN = 3  # what drawing adds to each column
 _LEAST = 16  # characters that are left of a cell, however narrow the terminal is
 

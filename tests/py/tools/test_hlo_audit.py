@@ -121,7 +121,7 @@ def test_a_table_in_a_pipe_is_aligned_and_on_a_terminal_drawn() -> None:
     assert "\x1b[" in drawn
 
 
-@pytest.mark.parametrize(("decorated", "width"), [(False, 100), (True, 72)])
+@pytest.mark.parametrize(("decorated", "width"), [(False, 120), (True, 72)])
 def test_a_table_fits_by_names_that_are_shortened_in_the_middle(
     monkeypatch: pytest.MonkeyPatch, decorated: bool, width: int
 ) -> None:
