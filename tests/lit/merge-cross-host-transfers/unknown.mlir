@@ -8,7 +8,7 @@
 
 // XLA 0.10.2 lets no compute run beside a group, so that there a group is out of the question.
 // NONE-COUNT-2: remark: {{MCT017: Not merged: nobody said what the result will run on, and so what transfers cost; give a target, such as h200|MCT010: Not merged: this version of XLA lets no compute run beside a group}}.
-// BARE-COUNT-2: remark: {{MCT017: Not merged: what it costs on bare is not known; a target file with costs.same_host says it|MCT010: Not merged: this version of XLA lets no compute run beside a group}}.
+// BARE-COUNT-2: remark: {{MCT017: Not merged: what it costs on bare is not known; a target file with costs.same_process says it|MCT010: Not merged: this version of XLA lets no compute run beside a group}}.
 // CHECK-NOT: collectives_group
 // GROUP: call @{{.*}}collectives_group
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
