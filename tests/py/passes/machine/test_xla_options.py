@@ -49,6 +49,9 @@ VALUES = {
     xla_options.MULTI_STREAMING: True,
     xla_options.DISABLED_PASSES: "fusion",
     xla_options.EXCESS_PRECISION: False,
+    xla_options.GROUPS_AS_AXES: False,
+    xla_options.DUMP_HLO_AS_PROTO: True,
+    xla_options.DUMP_AFTER_PASSES: "spmd-partitioning",
     xla_options.DUMP_TO: None,  # every audit gives these two
     xla_options.DUMP_HLO_AS_TEXT: None,
 }
