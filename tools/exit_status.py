@@ -13,7 +13,7 @@ class ExitStatus(enum.IntEnum):
     FAILED = 1, "bad input, a pass that failed, an expectation not met, or output that could not be written"
     USAGE = 2, "bad usage: a flag, its value, or the text of a pipeline"
     DIFFERENT = 3, "--check found a difference; the output is not written"
-    WORSE = 4, "the second module is worse than the first, or XLA does not compile the one module"
+    WORSE = 4, "the second module is worse than the first, or XLA compiles no module that it is given"
     OVER_BUDGET = 5, "a --fail-on budget is broken"
     NOT_CHECKED = 6, "--check could not run the module here, so nobody knows; the output is written"
     INTERNAL = 70, "an internal error, which is a bug of ours; HLOVERLAP_DEBUG=1 shows where it comes from"

@@ -15,8 +15,8 @@ from hloverlap.tools.parser import Parser
 
 _EPILOG = f"""\
 metrics for --fail-on: failed, collectives, launches, serialized, in_flight, synchronous, exposed, streams, groups,
-bytes, exposed_bytes, hidden_flops, hidden_bytes, peak_memory (bytes), lost (serialized + exposed); of the second
-module where there are two.
+bytes, exposed_bytes, hidden_flops, hidden_bytes, peak_memory (bytes), time (predicted, in microseconds), lost
+(serialized + exposed); of the second module where there are two.
 
 XLA_FLAGS of the environment do not count; give options with --xla-option. Answers are kept in $HLOVERLAP_CACHE, or
 in ~/.cache/hloverlap.
@@ -63,6 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--format", choices=("text", "json", "sarif"), default="text", help="of the report on stdout [text]")
     add("--fail-on", action="append", default=[], metavar="METRIC>N", help="exit 5 when this holds; repeatable")
     add("--try-hints", action="store_true", help="compile with the options that the hints name, and show what changes")
+    add("--timeline", metavar="FILE", help="write the predicted run as a trace that ui.perfetto.dev opens")
     add("--time-limit", type=float, default=300.0, metavar="SECONDS", help="for one compile [300]")
     add("--no-cache", action="store_true", help="compile again, and keep no answer")
     return parser

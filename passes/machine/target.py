@@ -86,6 +86,9 @@ class Costs:
     slowdown: float | None = None
     """The share of its speed that compute loses while a transfer through NCCL holds multiprocessors."""
 
+    slowdown_one_way: float | None = None
+    """The same where no device sends and receives at once; None where it is the same."""
+
     host: Host | None = None
     """What the host takes to start things."""
 

@@ -69,6 +69,7 @@ _SCHEMA: Mapping[str, Any] = {
         "matmul": _positive,
         "kernel": _not_negative,
         "slowdown": _share,
+        "slowdown_one_way": _share,
         "host": _HOST,
         "spread": _share,
         "stream_bytes": _whole,

@@ -39,6 +39,9 @@ DISABLED_PASSES = "xla_disable_hlo_passes"
 EXCESS_PRECISION = "xla_allow_excess_precision"
 """Whether XLA may keep more bits between ops than their type has."""
 
+COST_STATISTICS = "xla_gpu_collect_cost_model_stats"
+"""Whether XLA writes beside each kernel of its dump how long that takes at least."""
+
 DUMP_TO = "xla_dump_to"
 """The folder in which XLA leaves what it made of a module."""
 

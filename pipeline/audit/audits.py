@@ -23,6 +23,7 @@ from hloverlap.pipeline.audit.verdict import Totals, Verdict
 from hloverlap.pipeline.execution import resolution, running
 from hloverlap.pipeline.execution.resolution import Pipeline
 from hloverlap.pipeline.formats.errors import ReadError
+from hloverlap.pipeline.prediction.prediction import Prediction, predict
 from hloverlap.pipeline.xla.isolated_compile import TIME_LIMIT, Failure, Request
 
 Progress = Callable[[int, int], None]
@@ -80,6 +81,8 @@ class Audit:
     hints: tuple[Finding, ...]
     """What might be done about it, in the order of their codes."""
     totals: Totals
+    prediction: Prediction | None = None
+    """How long the program takes there, and where the time goes; None where there is no program."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,7 +119,9 @@ def compare(before: Subject, after: Subject, setting: Setting) -> Comparison:
     first, second = audit_all([before, after], setting)
     # Who compares has a pass at work already, and need not be told that there is one.
     second = dataclasses.replace(second, hints=tuple(hint for hint in second.hints if hint.code != hints.USE_OVERLAP))
-    return Comparison(first, second, verdict.judge(first.totals, second.totals))
+    found = verdict.judge(first.prediction, second.prediction, _pass_target(setting.target).costs.spread)
+    found = dataclasses.replace(found, warning=verdict.memory_warning(first.totals, second.totals))
+    return Comparison(first, second, found)
 
 
 def rewritten(subject: Subject, pipeline: Pipeline, setting: Setting, verify_each: bool = True) -> Subject:
@@ -150,6 +155,7 @@ def audit_all(subjects: Sequence[Subject], setting: Setting) -> list[Audit]:
             raise UnavailableError(f"the process that compiles failed: {outcome.message}")
         if isinstance(outcome, Failure) and outcome.kind == "request":
             raise OptionError(f"XLA does not take an option or the target: {outcome.message}")
+    predictions = [_predicted(outcome, each, setting) for outcome, each in zip(outcomes, tagged, strict=True)]
     return [
         Audit(
             name=subject.name,
@@ -160,9 +166,12 @@ def audit_all(subjects: Sequence[Subject], setting: Setting) -> list[Audit]:
             topology=request.topology,
             findings=tuple(findings.find(outcome, each.collectives, each.foreseen)),
             hints=_hints(outcome, each, request) if setting.target.is_gpu else (),
-            totals=verdict.totals(outcome),
+            totals=verdict.totals(outcome, prediction),
+            prediction=prediction,
         )
-        for subject, each, request, outcome in zip(subjects, tagged, requests, outcomes, strict=True)
+        for subject, each, request, outcome, prediction in zip(
+            subjects, tagged, requests, outcomes, predictions, strict=True
+        )
     ]
 
 
@@ -181,7 +190,12 @@ def try_hints(subject: Subject, found: Audit, setting: Setting) -> list[Trial]:
     ]
     outcomes = _outcomes(requests, setting)
     return [
-        Trial(code, options, verdict.totals(outcome), outcome if isinstance(outcome, Failure) else None)
+        Trial(
+            code,
+            options,
+            verdict.totals(outcome, _predicted(outcome, tagged, setting)),
+            outcome if isinstance(outcome, Failure) else None,
+        )
         for (code, options), outcome in zip(attempts, outcomes, strict=True)
     ]
 
@@ -200,6 +214,13 @@ def _hints(outcome: Outcome, tagged: Tagged, request: Request) -> tuple[Finding,
 def _outcomes(requests: Sequence[Request], setting: Setting) -> list[Outcome]:
     use_cache = setting.use_cache and setting.target is not LOCAL
     return compiled.outcomes(requests, setting.time_limit, use_cache, setting.progress)
+
+
+def _predicted(outcome: Outcome, tagged: Tagged, setting: Setting) -> Prediction | None:
+    if isinstance(outcome, Failure):
+        return None
+    topology = setting.topology or Topology.regular(1, 1, tagged.replicas * tagged.partitions)
+    return predict(outcome.schedule, _pass_target(setting.target).costs, topology)
 
 
 def _combine_limit(options: Mapping[str, CompileOption]) -> int:

@@ -9,6 +9,8 @@ from typing import Any, TypeAlias
 
 from hloverlap.pipeline.audit.launches import Launch, find_launches
 from hloverlap.pipeline.audit.reasons import IN_TURN, with_reasons
+from hloverlap.pipeline.prediction import schedule
+from hloverlap.pipeline.prediction.schedule import Schedule
 from hloverlap.pipeline.xla import answers
 from hloverlap.pipeline.xla.hlo_text import parse_module
 from hloverlap.pipeline.xla.isolated_compile import (
@@ -33,6 +35,8 @@ class Program:
     peak_memory: int | None
     """Bytes that a device needs, from XLA's memory report, arguments and results included; None where XLA wrote none.
     """
+    schedule: Schedule = ()
+    """What XLA will run, in order."""
 
 
 Outcome: TypeAlias = Program | Failure
@@ -86,14 +90,20 @@ def outcomes(
 def analyze(dump: Dump, options: Sequence[tuple[str, object]] = ()) -> Program:
     """Reads one compile's dump. options: what XLA was told, for the reasons."""
     module = parse_module(dump.hlo)
+    told = dict(options)
     if dump.thunk_sequence:
-        launches = find_launches(parse_thunks(dump.thunk_sequence, dump.thunk_metadata), module)
-        launches = with_reasons(launches, module, dict(options))
+        thunks = parse_thunks(dump.thunk_sequence, dump.thunk_metadata)
+        launches = with_reasons(find_launches(thunks, module), module, told)
     else:
-        launches = find_launches(schedule_as_thunks(module), module)
+        thunks = schedule_as_thunks(module)
+        launches = find_launches(thunks, module)
         launches = [dataclasses.replace(launch, lost=IN_TURN) for launch in launches]
     memory = _MEMORY.search(dump.memory)
-    return Program(launches=tuple(launches), peak_memory=int(memory[1]) if memory else None)
+    return Program(
+        launches=tuple(launches),
+        peak_memory=int(memory[1]) if memory else None,
+        schedule=schedule.read(thunks, module, dump.hlo, told),
+    )
 
 
 def _outcome(request: Request, time_limit: float) -> Outcome:
@@ -118,7 +128,7 @@ def _load(stored: dict[str, Any] | None) -> Outcome | None:
             return Failure(**stored["failure"])
         if stored and "program" in stored:
             launches = tuple(Launch(**_tuples(each)) for each in stored["program"]["launches"])
-            return Program(launches, stored["program"]["peak_memory"])
+            return Program(launches, stored["program"]["peak_memory"], schedule.load(stored["program"]["schedule"]))
     except (TypeError, KeyError, AttributeError):
         return None
     return None

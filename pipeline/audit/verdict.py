@@ -10,8 +10,11 @@ from collections.abc import Sequence
 
 from hloverlap.pipeline.audit.compiled import Outcome, Program
 from hloverlap.pipeline.audit.launches import Launch, serialized_pairs
+from hloverlap.pipeline.prediction import comparing
+from hloverlap.pipeline.prediction.prediction import Prediction
 
-MEMORY_TOLERANCE = 0.01  # of peak memory: less is the noise of buffer alignment
+MEMORY_SHARE = 0.05  # of peak memory: more is worth a warning
+MEMORY_BYTES = 16 << 20  # and so much at least: of a GPU's memory less is nothing
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,6 +49,8 @@ class Totals:
     """Bytes that compute reads and writes between starts and dones."""
     peak_memory: int = 0
     """Bytes that a device needs, 0 when XLA does not say."""
+    time: int = 0
+    """Predicted, in microseconds of one run."""
 
     @property
     def lost(self) -> int:
@@ -56,7 +61,7 @@ class Totals:
 METRICS = (*(field.name for field in dataclasses.fields(Totals)), "lost")
 
 
-def totals(outcome: Outcome) -> Totals:
+def totals(outcome: Outcome, prediction: Prediction | None = None) -> Totals:
     """Sums up one compile."""
     if not isinstance(outcome, Program):
         return Totals(failed=1)
@@ -77,6 +82,7 @@ def totals(outcome: Outcome) -> Totals:
         hidden_flops=sum(launch.flops for launch in launches),
         hidden_bytes=sum(launch.moved for launch in launches),
         peak_memory=outcome.peak_memory or 0,
+        time=round(prediction.time) if prediction else 0,
     )
 
 
@@ -85,39 +91,31 @@ class Verdict:
     """Says how a second module compares with the first."""
 
     word: str
-    """``better``, ``same`` or ``worse``."""
+    """``better``, ``same``, ``worse``, or ``unknown`` where XLA compiles neither."""
     reason: str
-    """The first number that differs, in words."""
+    """A sentence that says why."""
+    warning: str = ""
+    """What the second module needs more of, which does not decide; "" when that is not worth saying."""
 
 
-def judge(before: Totals, after: Totals) -> Verdict:
-    """Compares by the first of these that differs, less being better.
+def judge(before: Prediction | None, after: Prediction | None, spread: float | None) -> Verdict:
+    """Compares by predicted time; None is a module of which XLA makes no program.
 
-    1. failed: a module that does not compile is worse than any that does;
-    2. lost: independent pairs run in turn, plus launches that no compute hides;
-    3. exposed bytes; 4. launches; 5. peak memory, by more than one percent.
+    spread: how far the prediction may be off on this machine, as `comparing.compare` takes it.
     """
-    if before.failed != after.failed:
-        return Verdict(_word(before.failed, after.failed), "XLA compiles only one of the two")
-    if before.lost != after.lost:
-        return Verdict(
-            _word(before.lost, after.lost),
-            f"independent pairs run in turn {before.serialized} -> {after.serialized}, "
-            f"launches that nothing hides {before.exposed} -> {after.exposed}",
-        )
-    if before.exposed_bytes != after.exposed_bytes:
-        return Verdict(
-            _word(before.exposed_bytes, after.exposed_bytes),
-            f"bytes that nothing hides {before.exposed_bytes} -> {after.exposed_bytes}",
-        )
-    if before.launches != after.launches:
-        return Verdict(_word(before.launches, after.launches), f"launches {before.launches} -> {after.launches}")
-    if abs(after.peak_memory - before.peak_memory) > MEMORY_TOLERANCE * before.peak_memory:
-        return Verdict(
-            _word(before.peak_memory, after.peak_memory),
-            f"peak memory {before.peak_memory} -> {after.peak_memory} bytes",
-        )
-    return Verdict("same", "no number that counts differs")
+    if before is None and after is None:
+        return Verdict("unknown", "XLA compiles neither of the two")
+    if before is None or after is None:
+        return Verdict("better" if before is None else "worse", "XLA compiles only one of the two")
+    return Verdict(*comparing.compare(before, after, spread))
+
+
+def memory_warning(before: Totals, after: Totals) -> str:
+    """Says that the second module needs more memory, where it is more than `MEMORY_SHARE` and `MEMORY_BYTES` more."""
+    more = after.peak_memory - before.peak_memory
+    if not before.peak_memory or not after.peak_memory or more <= max(MEMORY_SHARE * before.peak_memory, MEMORY_BYTES):
+        return ""
+    return f"peak memory {before.peak_memory} -> {after.peak_memory} bytes, {more / before.peak_memory:.0%} more"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -159,7 +157,3 @@ _COMPARISONS = {
 
 def _members(launches: Sequence[Launch]) -> int:
     return sum(launch.members for launch in launches)
-
-
-def _word(before: int, after: int) -> str:
-    return "better" if after < before else "worse" if after > before else "same"

@@ -9,7 +9,8 @@ from hloverlap.pipeline.prediction.prediction import Doing, Prediction
 
 Word = Literal["better", "same", "worse"]
 
-NOISE = 0.02  # of the time: two runs of one program differ by as much (docs/measurements.md)
+# By so much two runs of one program differ anyway: two percent, and short ones by a tenth (docs/measurements.md).
+NOISE, SHORT = 0.02, 20.0  # a share, and microseconds
 UNMEASURED = 0.5  # the spread of a machine whose file gives none: twice that of the one that was measured
 
 
@@ -26,7 +27,7 @@ def compare(before: Prediction, after: Prediction, spread: float | None) -> tupl
         "compute": second.compute - first.compute,
         "idle": second.idle - first.idle,
     }
-    doubt = (UNMEASURED if spread is None else spread) * sum(map(abs, parts.values())) + NOISE * first.time
+    doubt = (UNMEASURED if spread is None else spread) * sum(map(abs, parts.values())) + NOISE * first.time + SHORT
     times = f"{duration(second.time)} instead of {duration(first.time)}"
     if abs(change) <= doubt:
         return "same", f"{times}, which the prediction cannot tell apart"

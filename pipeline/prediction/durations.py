@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TypeVar
 
 from hloverlap.passes.machine import targets
@@ -20,6 +20,10 @@ REFERENCE = "h200"
 # How fast tensor cores multiply other types than 16-bit floats, as data sheets of several generations say; f32 as TF32.
 _RATES = {"f32": 0.5, "f64": 0.0625, "s8": 2.0, "u8": 2.0}
 
+# Of the bandwidth on the data sheet, by which XLA's bounds are made, kernels reach so much: 2.9 of 4.8 TB/s on an H200
+# (docs/measurements.md).
+_REACHED = 0.6
+
 
 @dataclasses.dataclass(frozen=True)
 class Way:
@@ -31,8 +35,8 @@ class Way:
     resources: tuple[str, ...] = ()
     """What it keeps from others meanwhile: NCCL's communicator, or links."""
 
-    disturbs: bool = False
-    """Whether it runs on multiprocessors, as NCCL does."""
+    slows: float = 0.0
+    """The share of its speed that compute beside it loses, as NCCL runs on multiprocessors."""
 
 
 class Durations:
@@ -50,11 +54,6 @@ class Durations:
         """Gives what the host takes to start things."""
         return self._cost("host", lambda costs: costs.host)
 
-    @property
-    def slowdown(self) -> float:
-        """Gives the share of its speed that compute loses beside NCCL."""
-        return self._cost("slowdown", lambda costs: costs.slowdown)
-
     def host(self, step: Step) -> float:
         """Gives how long the host takes to start a kernel or a transfer."""
         if step.kind == "kernel":
@@ -64,15 +63,15 @@ class Durations:
     def kernel(self, step: Step) -> float:
         """Gives the time of a kernel: what its operations or its bytes take, whichever is longer.
 
-        XLA's own lower bound counts where it is no matmul: of products that are summed up in 32 bits it takes the rate
-        without tensor cores, which is too slow by a factor of fifty.
+        XLA's own bound counts where it is no matmul: it knows which operands a fusion reads in part only. Of products
+        that are summed up in 32 bits it takes the rate without tensor cores, which is too slow by a factor of fifty.
         """
         work = step.bytes / (2 * self._cost("copy", lambda costs: costs.copy))
         if step.multiplies:
             rate = self._cost("matmul", lambda costs: costs.matmul) * _rate(step.multiplies)
             work = max(work, step.flops / rate)
         elif step.speed_of_light is not None:
-            work = max(work, step.speed_of_light)
+            work = max(step.speed_of_light, min(work, step.speed_of_light / _REACHED))
         return self._cost("kernel", lambda costs: costs.kernel) + work
 
     def transfer(self, messages: Sequence[Message]) -> Way:
@@ -90,13 +89,14 @@ class Durations:
             time += self._permutes(load, members, self._copies(messages))
         if self._copies(messages):
             return Way(time, tuple(f"{source}>{target}" for source, target in sorted(load)))
-        return Way(time, ("nccl",), disturbs=True)
+        slows = self._cost("slowdown", lambda costs: costs.slowdown)
+        if load and _is_one_way(load) and self._costs.slowdown_one_way is not None:
+            slows = self._costs.slowdown_one_way
+        return Way(time, ("nccl",), slows)
 
     def _permutes(self, load: Counter[Pair], members: int, by_copy: bool) -> float:
         link = self._link(load, by_copy)
-        senders = {source for source, _ in load}
-        is_one_way = not any(target in senders for _, target in load)
-        bandwidth = link.one_way if is_one_way and link.one_way else link.bandwidth
+        bandwidth = link.one_way if link.one_way is not None and _is_one_way(load) else link.bandwidth
         return link.latency + (link.member or 0.0) * (members - 1) + max(load.values()) / bandwidth
 
     def _collective(self, message: Message) -> float:
@@ -134,6 +134,12 @@ class Durations:
             found = of(targets.find(REFERENCE).costs)
         assert found is not None, f"{REFERENCE} has all costs"
         return found
+
+
+def _is_one_way(pairs: Collection[Pair]) -> bool:
+    """Says whether no device sends and receives."""
+    senders = {source for source, _ in pairs}
+    return not any(target in senders for _, target in pairs)
 
 
 def _rate(dtype: str) -> float:

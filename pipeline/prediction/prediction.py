@@ -70,7 +70,9 @@ class Doing:
         if self.kind == "host":
             return "the host"
         what = self.name or "kernels"
-        return f"{what} of {os.path.basename(self.place)}" if self.place else what
+        file, _, line = os.path.basename(self.place).rpartition(":")
+        where = f"line {line}" if file == "-" else os.path.basename(self.place)
+        return f"{what} of {where}" if self.place else what
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,7 +148,7 @@ def predict(schedule: Schedule, costs: Costs, topology: Topology) -> Prediction:
     """Simulates a program on a machine."""
     durations = Durations(costs, topology)
     program = tasks.build(schedule, durations)
-    end = simulation.run(program.tasks, durations.slowdown)
+    end = simulation.run(program.tasks)
     windows = _windows(program)
     busy = _Busy(program.tasks)
     spent = busy.between(0.0, end)

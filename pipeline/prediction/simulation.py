@@ -35,8 +35,8 @@ class Task:
     resources: tuple[str, ...] = ()
     """What it needs for itself, besides its lane: a communicator of NCCL, or links. Who shares one runs in turn."""
 
-    disturbs: bool = False
-    """Whether it holds multiprocessors, so that compute beside it is slower."""
+    slows: float = 0.0
+    """The share of its speed that compute beside it loses, as it holds multiprocessors."""
 
     times: int = 1
     """How often it runs, of which this time is simulated."""
@@ -51,18 +51,14 @@ class Task:
     """The task whose end let it start; None when it could start at once."""
 
 
-def run(tasks: Sequence[Task], slowdown: float) -> float:
-    """Fills in when each task starts and ends, and returns when the last one has ended.
-
-    slowdown: the share of its speed that compute loses while a transfer through NCCL holds multiprocessors.
-    """
-    return _Run(tasks, slowdown).run()
+def run(tasks: Sequence[Task]) -> float:
+    """Fills in when each task starts and ends, and returns when the last one has ended."""
+    return _Run(tasks).run()
 
 
 class _Run:
-    def __init__(self, tasks: Sequence[Task], slowdown: float) -> None:
+    def __init__(self, tasks: Sequence[Task]) -> None:
         self._tasks = tasks
-        self._speed = 1.0 - slowdown
         self._missing = [0] * len(tasks)
         """How many tasks each one still waits for."""
         self._dependents: list[list[int]] = [[] for _ in tasks]
@@ -101,10 +97,8 @@ class _Run:
 
     def _advance(self, now: float, ready: list[int]) -> float:
         """Lets time pass until the next task ends, and returns when that is."""
-        disturbed = any(self._tasks[index].disturbs for index in self._running)
-        speeds = {
-            index: self._speed if disturbed and self._tasks[index].kind == "compute" else 1.0 for index in self._running
-        }
+        speed = 1.0 - max(self._tasks[index].slows for index in self._running)
+        speeds = {index: speed if self._tasks[index].kind == "compute" else 1.0 for index in self._running}
         step = min(left / speeds[index] for index, left in self._running.items())
         now += step
         for index in list(self._running):

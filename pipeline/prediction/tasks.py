@@ -86,7 +86,7 @@ class _Builder:
             way = durations.transfer(step.messages)
             what = " and ".join(dict.fromkeys(message.opcode for message in step.messages))
             task = Task(lane, "transfer", way.time, what, step.place, (started,))
-            task.resources, task.disturbs = way.resources, way.disturbs
+            task.resources, task.slows = way.resources, way.slows
             self._add(task)
 
     def _start(self, step: Step, lane: str) -> None:

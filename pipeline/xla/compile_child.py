@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+import shutil
 import sys
 from typing import Any
 
@@ -45,6 +46,8 @@ def _say(error: Exception, folder: pathlib.Path) -> None:
 
 
 def _compile(module: bytes, request: dict[str, Any], dump: pathlib.Path) -> None:
+    import jax
+
     from hloverlap.passes.machine import xla_options
     from hloverlap.pipeline.jax_internals import executables
 
@@ -54,7 +57,14 @@ def _compile(module: bytes, request: dict[str, Any], dump: pathlib.Path) -> None
         _compile_for_cpu(module, options=options, **layout)
     else:
         gpu = {name: request[name] for name in ("target_config", "topology")}
-        executables.compile_for_gpu(module, options=options, **layout, **gpu)
+        try:
+            with_statistics = {xla_options.COST_STATISTICS: True, **options}
+            executables.compile_for_gpu(module, options=with_statistics, **layout, **gpu)
+        except jax.errors.JaxRuntimeError as error:
+            if "Cannot find key: sm_" not in str(error):  # XLA has no statistics for some GPUs, such as the A100
+                raise
+            shutil.rmtree(dump, ignore_errors=True)
+            executables.compile_for_gpu(module, options=options, **layout, **gpu)
 
 
 def _compile_for_cpu(

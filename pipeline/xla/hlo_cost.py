@@ -77,6 +77,8 @@ class CostModel:
         if opcode == "fusion":
             flops = sum(_flops(inner, fused) for fused in called for inner in fused.instructions.values())
             return Cost(flops, _fusion_bytes(instruction, home, called))
+        if opcode == "dynamic-update-slice":  # in place
+            return Cost(0, 2 * shape_bytes(home.operand_shape(instruction, 1)))
         return Cost(_flops(instruction, home), _operand_bytes(instruction, home) + instruction.bytes)
 
     def _sequence(self, computation: Computation) -> Cost:
@@ -144,9 +146,9 @@ def _fusion_bytes(fusion: Instruction, home: Computation, called: list[Computati
         return _operand_bytes(fusion, home) + fusion.bytes
     fused = called[0]
     root = fused.root
-    total = root_bytes = fusion.bytes
+    total = fusion.bytes
     if root.opcode == "dynamic-update-slice" and root.operands[1] in fused.instructions:
-        total = root_bytes = fused.instructions[root.operands[1]].bytes
+        total = fused.instructions[root.operands[1]].bytes
     users: dict[str, list[Instruction]] = {}
     for inner in fused.instructions.values():
         for name in inner.operands:
@@ -158,7 +160,7 @@ def _fusion_bytes(fusion: Instruction, home: Computation, called: list[Computati
         if uses and all(use.opcode in ("dynamic-slice", "slice") for use in uses):
             total += sum(use.bytes for use in uses)
         elif uses == [root] and root.opcode == "dynamic-update-slice" and root.operands[0] == parameter.name:
-            total += root_bytes
+            continue  # updated in place, what is there is not read
         else:
             total += parameter.bytes
     return total

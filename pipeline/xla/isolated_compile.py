@@ -10,6 +10,7 @@ import re
 from typing import Literal, TypeAlias
 
 from hloverlap.pipeline.children import ends
+from hloverlap.pipeline.xla import complaints
 from hloverlap.pipeline.xla.compile_child import MISSING, NOT_TAKEN, REFUSED
 
 TIME_LIMIT = 300.0  # seconds for one compile; the corpus takes 2 to 20
@@ -119,7 +120,7 @@ def refusal(text: str, status: int) -> Failure:
         return Failure("unavailable", f"no XLA:GPU compiler for this jax; {GPU_EXTRA}")
     if "No visible GPU devices" in text:
         return Failure("unavailable", "no GPU is visible here; name a target, such as h200")
-    line = " ".join(text.split())
+    line = complaints.sentence(text)
     if ends.is_exhaustion(line):
         return Failure("exhausted", line)
     return Failure("request" if status == NOT_TAKEN else "refused", line)

@@ -17,6 +17,7 @@ from hloverlap.pipeline.audit import audits
 from hloverlap.pipeline.audit.audits import Audit, Comparison, Setting, Subject
 from hloverlap.pipeline.audit.verdict import Budget
 from hloverlap.pipeline.formats import reading
+from hloverlap.pipeline.formats.errors import WriteError
 from hloverlap.tools.audit import report
 from hloverlap.tools.exit_status import ExitStatus
 from hloverlap.tools.main import UsageError
@@ -50,12 +51,31 @@ def run(given: argparse.Namespace) -> int:
             last = found.after
         trials = audits.try_hints(second or first, last, setting) if given.try_hints else []
     print(report.render(found, trials, setting, given.format))
+    if given.timeline:
+        _write_timeline(given.timeline, found)
     broken = [text for budget in budgets if (text := budget.broken_by(last.totals))]
     for text in broken:
         print(f"hlo-audit: over budget: {text}", file=sys.stderr)
-    if found.verdict.word == "worse" if isinstance(found, Comparison) else last.totals.failed:
+    if found.verdict.word in ("worse", "unknown") if isinstance(found, Comparison) else last.totals.failed:
         return ExitStatus.WORSE
     return ExitStatus.OVER_BUDGET if broken else ExitStatus.FINE
+
+
+def _write_timeline(path: str, found: Audit | Comparison) -> None:
+    """Writes the predicted run, or both. Raises WriteError."""
+    from hloverlap.pipeline.prediction import timeline
+
+    audits = {"before": found.before, "after": found.after} if isinstance(found, Comparison) else {"": found}
+    runs = {
+        f"{when} {audit.name} {audit.label}".strip(): audit.prediction
+        for when, audit in audits.items()
+        if audit.prediction
+    }
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(timeline.trace(runs))
+    except OSError as error:
+        raise WriteError(f"cannot write {path}: {error.strerror}") from error
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ from typing import Any
 from hloverlap.pipeline.audit.audits import Audit, Comparison, Setting, Trial
 from hloverlap.pipeline.audit.compiled import Program
 from hloverlap.pipeline.audit.verdict import METRICS
+from hloverlap.pipeline.prediction.prediction import Prediction
 
 
 def render(found: Audit | Comparison, trials: Sequence[Trial], setting: Setting, form: str) -> str:
@@ -32,7 +33,8 @@ def _json(found: Audit | Comparison, trials: Sequence[Trial], setting: Setting) 
 
     report: dict[str, Any] = {"target": setting.target.name, "jaxlib": jaxlib.version.__version__}
     if isinstance(found, Comparison):
-        report |= {"verdict": found.verdict.word, "reason": found.verdict.reason}
+        report |= dataclasses.asdict(found.verdict) | {"verdict": found.verdict.word}
+        del report["word"]
         report |= {"before": _audit(found.before), "after": _audit(found.after)}
     else:
         report["module"] = _audit(found)
@@ -52,10 +54,20 @@ def _audit(audit: Audit) -> dict[str, Any]:
         "totals": _totals(audit.totals),
         "collectives": [dataclasses.asdict(op) for op in audit.collectives],
         "launches": [dataclasses.asdict(each) for each in launches],
+        "prediction": _prediction(audit.prediction),
         "failure": None if isinstance(outcome, Program) else dataclasses.asdict(outcome),
         "findings": [dataclasses.asdict(finding) for finding in audit.findings],
         "hints": [dataclasses.asdict(hint) | {"options": dict(hint.options)} for hint in audit.hints],
     }
+
+
+def _prediction(found: Prediction | None) -> dict[str, Any] | None:
+    """Gives microseconds of one run, where they go, and the chain of ops that they hang on."""
+    if found is None:
+        return None
+    path = [{**dataclasses.asdict(doing), "time": time} for doing, time in found.critical_path().items()]
+    spent = dataclasses.asdict(found.spent)
+    return {"time": found.time, **spent, "critical_path": path, "borrowed": list(found.borrowed)}
 
 
 def _totals(totals: Any) -> dict[str, int]:

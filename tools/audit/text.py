@@ -13,8 +13,11 @@ from hloverlap.pipeline.audit.launches import Launch
 from hloverlap.pipeline.audit.op_ids import CollectiveOp
 from hloverlap.pipeline.audit.verdict import Totals
 from hloverlap.pipeline.messages.remarks import as_text, xla_flags
+from hloverlap.pipeline.prediction.comparing import duration
+from hloverlap.pipeline.prediction.durations import REFERENCE
 from hloverlap.tools.tables import Table, layout
 
+_STEPS = 4  # of the critical path, those that take longest
 _TOTALS = (
     ("independent pairs run in turn", "serialized"),
     ("pairs in flight together", "in_flight"),
@@ -27,6 +30,7 @@ _TOTALS = (
     ("bytes received", "bytes"),
     ("compute beside transfers", "hidden_flops"),
     ("peak memory", "peak_memory"),
+    ("predicted time", "time"),
 )
 
 
@@ -45,13 +49,14 @@ def render(found: Audit | Comparison, trials: Sequence[Trial], setting: Setting,
         lines = [sentence for sentence, text in zip(sentences, plain, strict=True) if text not in said]
         if repeated := len(sentences) - len(lines):
             lines.append(f"{repeated} of the above: the same here")
-        blocks.append("\n".join(lines))
+        blocks.append("\n".join([*lines, *_prediction(audit)]))
         said += plain
     if not all(audit.totals.failed for audit in audits):
         blocks.append(layout(_totals(found), decorated))
     if trials:
         blocks.append(layout(_trials(audits[-1], trials), decorated))
     if isinstance(found, Comparison):
+        blocks.append(f"warning: {found.verdict.warning}" if found.verdict.warning else "")
         blocks.append(f"verdict: {found.verdict.word}: {found.verdict.reason}")
     return "\n\n".join(block for block in blocks if block)
 
@@ -120,6 +125,27 @@ def _sentences(audit: Audit) -> list[str]:
     return lines
 
 
+def _prediction(audit: Audit) -> list[str]:
+    """Says how long the program takes, where the time goes, and what that rests on."""
+    found = audit.prediction
+    if found is None:
+        return []
+    spent = found.spent
+    lines = [
+        f"predicted time: {duration(found.time)}: compute {duration(spent.compute)}, beside it "
+        f"{duration(spent.hidden)} of transfers; transfers alone {duration(spent.exposed)}; "
+        f"waiting for the host {duration(spent.idle)}"
+    ]
+    path = found.critical_path()
+    whole = sum(path.values())
+    if whole:
+        steps = [f"{doing} {time / whole:.0%}" for doing, time in list(path.items())[:_STEPS]]
+        lines.append(f"critical path: {', '.join(steps)}")
+    if found.borrowed:
+        lines.append(f"nobody has measured {', '.join(found.borrowed)} there: the {REFERENCE}'s stand in")
+    return lines
+
+
 def _totals(found: Audit | Comparison) -> Table:
     columns = [found.before, found.after] if isinstance(found, Comparison) else [found]
     head = ["totals", *(("before", "after") if len(columns) > 1 else ("",))]
@@ -127,7 +153,7 @@ def _totals(found: Audit | Comparison) -> Table:
 
 
 def _trials(audit: Audit, trials: Sequence[Trial]) -> Table:
-    head = ["options tried", "in turn", "in flight", "sync", "nothing hides", "launches", "peak memory"]
+    head = ["options tried", "in turn", "in flight", "sync", "nothing hides", "launches", "peak memory", "time"]
     rows = [["as it is", *_figures(audit.totals)]]
     for trial in trials:
         label = f"{trial.hint}: {' '.join(f'{name}={value}' for name, value in trial.options.items())}"
@@ -137,7 +163,7 @@ def _trials(audit: Audit, trials: Sequence[Trial]) -> Table:
 
 
 def _figures(totals: Totals) -> list[str]:
-    names = ("serialized", "in_flight", "synchronous", "exposed", "launches", "peak_memory")
+    names = ("serialized", "in_flight", "synchronous", "exposed", "launches", "peak_memory", "time")
     return [_total(totals, name) for name in names]
 
 
@@ -145,6 +171,8 @@ def _total(totals: Totals, name: str) -> str:
     if totals.failed:
         return "-"
     value: int = getattr(totals, name)
+    if name == "time":
+        return duration(value)
     if name in ("bytes", "peak_memory"):
         return _size(value)
     return _work(value, totals.hidden_bytes) if name == "hidden_flops" else str(value)

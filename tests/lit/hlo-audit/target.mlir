@@ -6,7 +6,7 @@
 // RUN: printf 'name = "ours"\nbase = "h100"\n[costs]\nstream_bytes = 0\n' > %t.toml
 // RUN: env HLOVERLAP_CACHE=%t hlo-audit %s --pass-pipeline=overlap --target=%t.toml | FileCheck %s --check-prefix=OURS
 // OURS: target.mlir after overlap: ours, 1x1x4
-// OURS: verdict: better: independent pairs run in turn 1 -> 0
+// OURS: pairs in flight together {{ *}}0 {{ *}}1
 
 // What nobody can compile for is no target of an audit.
 // RUN: printf '[compiler]\nbackend = "gpu"\n' > %t.toml

@@ -29,7 +29,7 @@
 
 // RUN: hlo-audit --help | FileCheck %s --check-prefix=HELP
 // HELP: exit status (docs/exit-status.md):
-// HELP: 4    the second module is worse than the first, or XLA does not compile the one module
+// HELP: 4    the second module is worse than the first, or XLA compiles no module that it is given
 
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @main(%a: tensor<8xf32>) -> tensor<8xf32> {

@@ -13,13 +13,15 @@
 // CHECK: #1 {{.*}} async stream [[S2]] {{ *}}1 {{ *}}#0 {{ *}}137.4 GFLOP
 // CHECK: independent pairs run in turn {{ *}}1 {{ *}}0
 // CHECK: pairs in flight together {{ *}}0 {{ *}}1
-// CHECK: verdict: better: independent pairs run in turn 1 -> 0
+// CHECK: predicted time
+// CHECK: verdict: better: {{.*}} us instead of {{.*}} us: collective-permute of line {{[0-9]+}} is exposed for
 
-// A second module is compiled with the options that hlo-opt names for its annotations.
+// A second module is compiled with the options that hlo-opt names for its annotations. Through NCCL, which takes
+// multiprocessors from the matmul, two streams gain too little to be sure of.
 
 // RUN: hlo-opt %s --overlap --remarks=none -o %t.mlir
 // RUN: env HLOVERLAP_CACHE=%t hlo-audit %s %t.mlir --fail-on='serialized>0' | FileCheck %s --check-prefix=AFTER
-// AFTER: verdict: better
+// AFTER: verdict: same
 
 module @rings attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
   func.func public @main(%a: tensor<4096x4096xbf16>, %b: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>)

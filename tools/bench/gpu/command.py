@@ -15,7 +15,7 @@ from typing import Any
 
 from hloverlap.passes.errors import TargetError
 from hloverlap.passes.machine import targets
-from hloverlap.tools.bench.gpu import report
+from hloverlap.tools.bench.gpu import comparing, report
 from hloverlap.tools.bench.gpu.constants import constants
 from hloverlap.tools.bench.gpu.journal import Order
 from hloverlap.tools.bench.gpu.supervising import Outcome, Supervisor
@@ -30,6 +30,8 @@ def main(argv: list[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     if arguments.command == "report":
         return _report(arguments.results)
+    if arguments.command == "compare":
+        return _compare(arguments.measured, arguments.results, arguments.devices)
     return _run(arguments)
 
 
@@ -60,6 +62,10 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--case-seconds", type=float, default=6.0, help="time each case for about this long (default: 6)")
     shown = commands.add_parser("report", help="the tables of a results.json as Markdown")
     shown.add_argument("results", type=pathlib.Path)
+    compared = commands.add_parser("compare", help="predicted times of a run with --compile-for beside measured ones")
+    compared.add_argument("measured", type=pathlib.Path, help="a report, such as docs/measurements.md")
+    compared.add_argument("results", type=pathlib.Path, help="results.json of `run --compile-for N`")
+    compared.add_argument("--devices", type=int, default=2, help="how many it was compiled for (default: 2)")
     return parser
 
 
@@ -83,6 +89,17 @@ def _report(path: pathlib.Path) -> int:
         print(f"bench: error: {path} holds no results of this benchmark", file=sys.stderr)
         return 1
     sys.stdout.write(text)
+    return 0
+
+
+def _compare(report_path: pathlib.Path, path: pathlib.Path, devices: int) -> int:
+    try:
+        real = comparing.measured(report_path.read_text(encoding="utf-8"))
+        guessed = comparing.predicted(json.loads(path.read_text(encoding="utf-8")), devices)
+        sys.stdout.write(comparing.markdown(real, guessed))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        print(f"bench: error: {report_path} and {path} cannot be compared: {error}", file=sys.stderr)
+        return 1
     return 0
 
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import pathlib
+from collections.abc import Mapping
 
 from hloverlap.passes.machine import xla_options
+from hloverlap.passes.machine.target import Target
+from hloverlap.passes.machine.topology import Topology
 from hloverlap.pipeline.audit.launches import Launch, find_launches, serialized_pairs
+from hloverlap.pipeline.prediction import prediction, schedule
 from hloverlap.pipeline.xla.hlo_text import parse_module
 from hloverlap.pipeline.xla.thunks import parse_thunks
 
@@ -31,6 +35,8 @@ class Prediction:
     """Pairs of launches in flight at once on different streams."""
     one_by_one: int
     """Independent pairs that are not."""
+    microseconds: float
+    """How long a run takes, by the simulation of hlo-audit."""
 
 
 def dump_options(folder: pathlib.Path) -> dict[str, str | bool]:
@@ -38,8 +44,13 @@ def dump_options(folder: pathlib.Path) -> dict[str, str | bool]:
     return {xla_options.DUMP_TO: str(folder), xla_options.DUMP_HLO_AS_TEXT: True}
 
 
-def predict(folder: pathlib.Path) -> Prediction | None:
-    """Reads the dump of one compile; None where XLA wrote no thunks, as XLA:CPU does."""
+def predict(
+    folder: pathlib.Path, options: Mapping[str, object], target: Target, topology: Topology
+) -> Prediction | None:
+    """Reads the dump of one compile; None where XLA wrote no thunks, as XLA:CPU does.
+
+    options: what XLA was told. target, topology: for what the time is predicted.
+    """
     sequences = sorted(folder.glob("*.thunk_sequence.txt"), key=lambda path: path.stat().st_size)
     if not sequences:
         return None
@@ -49,10 +60,13 @@ def predict(folder: pathlib.Path) -> Prediction | None:
         return None
     metadata = folder / f"{name}.thunk_metadata.txt"
     thunks = parse_thunks(_text(sequences[-1]), _text(metadata) if metadata.exists() else "")
-    return _summary(find_launches(thunks, parse_module(_text(scheduled[0]))))
+    hlo = _text(scheduled[0])
+    module = parse_module(hlo)
+    run = prediction.predict(schedule.read(thunks, module, hlo, options), target.costs, topology)
+    return _summary(find_launches(thunks, module), run.time)
 
 
-def _summary(launches: list[Launch]) -> Prediction:
+def _summary(launches: list[Launch], microseconds: float) -> Prediction:
     return Prediction(
         launches=", ".join(_in_words(launch) for launch in launches[:12]) + (", …" if len(launches) > 12 else ""),
         synchronous=sum(launch.synchronous for launch in launches),
@@ -61,6 +75,7 @@ def _summary(launches: list[Launch]) -> Prediction:
         hidden=sum(launch.hidden for launch in launches),
         together=sum(len(launch.beside) for launch in launches) // 2,
         one_by_one=len(serialized_pairs(launches)),
+        microseconds=microseconds,
     )
 
 

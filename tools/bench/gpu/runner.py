@@ -15,6 +15,8 @@ from typing import Any
 
 import jax
 
+from hloverlap.passes.machine import targets
+from hloverlap.passes.machine.topology import Topology
 from hloverlap.passes.mlir.modules import bytecode
 from hloverlap.passes.remark import Remark
 from hloverlap.pipeline.jax_jit import aot
@@ -45,6 +47,7 @@ class Runner:
         self._order = order
         self._journal = journal
         self._devices = devices
+        self._target = targets.of_device(devices[0].platform, devices[0].device_kind)
         self._folder = folder
 
     def run(self, case: Case) -> bool:
@@ -140,7 +143,7 @@ class Runner:
         else:
             call = lowered.compile(compiler_options=options)  # type: ignore[arg-type]  # 0.10.2 takes integers, too
         told = {name: value for name, value in sorted(options.items()) if name not in predicting.DUMP_OPTIONS}
-        prediction = predicting.predict(dump)
+        prediction = predicting.predict(dump, options, self._target, Topology.regular(1, 1, len(self._devices)))
         return Built(
             call,
             {

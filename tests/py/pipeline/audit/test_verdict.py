@@ -4,10 +4,13 @@ import dataclasses
 
 import pytest
 
+from hloverlap.passes.machine.target import Costs, Host
+from hloverlap.passes.machine.topology import Topology
 from hloverlap.pipeline.audit.compiled import Program
 from hloverlap.pipeline.audit.launches import Launch
-from hloverlap.pipeline.audit.verdict import METRICS, Budget, Totals, judge, totals
-from hloverlap.pipeline.xla.isolated_compile import Failure
+from hloverlap.pipeline.audit.verdict import METRICS, Budget, Totals, judge, memory_warning, totals
+from hloverlap.pipeline.prediction.prediction import Prediction, predict
+from hloverlap.pipeline.prediction.schedule import Step
 
 BASE = Totals(collectives=4, launches=4, serialized=2, exposed=1, exposed_bytes=100, bytes=400, peak_memory=1000)
 
@@ -45,29 +48,42 @@ def test_totals_count_each_launch_once() -> None:
     assert found.lost == 3
 
 
+def predicted(time: int) -> Prediction:
+    """A program of one kernel of so many microseconds."""
+    kernel = Step("kernel", "fusion", bytes=1000 * time)
+    free = Host(run=0.0, kernel=0.0, transfer=0.0, peer=0.0, event=0.0, turn=0.0)
+    return predict((kernel,), Costs(copy=500.0, kernel=0.0, host=free), Topology.parse("1x1"))
+
+
 @pytest.mark.parametrize(
-    ("change", "word"),
+    ("before", "after", "word"),
     [
-        ({}, "same"),
-        ({"failed": 1}, "worse"),
-        ({"serialized": 1}, "better"),
-        ({"serialized": 0, "exposed": 4}, "worse"),
-        ({"serialized": 1, "exposed": 2}, "same"),
-        ({"serialized": 1, "launches": 9, "peak_memory": 9000}, "better"),
-        ({"exposed_bytes": 101, "launches": 1}, "worse"),
-        ({"launches": 3, "peak_memory": 9000}, "better"),
-        ({"peak_memory": 1009}, "same"),
-        ({"peak_memory": 1011}, "worse"),
-        ({"peak_memory": 500}, "better"),
-        ({"in_flight": 5, "streams": 7}, "same"),
+        (1000, 2000, "worse"),
+        (2000, 1000, "better"),
+        (1000, 1010, "same"),
+        (None, 1000, "better"),
+        (1000, None, "worse"),
+        (None, None, "unknown"),
     ],
 )
-def test_the_first_number_that_differs_decides(change: dict[str, int], word: str) -> None:
-    assert judge(BASE, dataclasses.replace(BASE, **change)).word == word
+def test_the_predicted_time_decides(before: int | None, after: int | None, word: str) -> None:
+    first, second = (None if time is None else predicted(time) for time in (before, after))
+    assert judge(first, second, 0.1).word == word
 
 
-def test_a_module_that_compiles_again_is_better() -> None:
-    assert judge(totals(Failure("aborted", "Check failed")), BASE).word == "better"
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (1 << 30, 1 << 30, ""),
+        (1 << 30, (1 << 30) + (50 << 20), ""),
+        (1 << 30, 3 << 29, "peak memory 1073741824 -> 1610612736 bytes, 50% more"),
+        (3 << 29, 1 << 30, ""),
+        (1 << 20, 9 << 20, ""),
+        (0, 1 << 30, ""),
+    ],
+)
+def test_more_memory_is_a_warning_and_decides_nothing(before: int, after: int, said: str) -> None:
+    assert memory_warning(Totals(peak_memory=before), Totals(peak_memory=after)) == said
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,7 @@ def test_a_matmul_takes_as_long_as_its_operations_or_its_bytes() -> None:
 
 
 def test_xlas_bound_counts_where_there_is_no_matmul() -> None:
+    assert time((Step("kernel", "slice of one of many", bytes=90_000, speed_of_light=6.0),)) == 10
     assert time((Step("kernel", "exp", bytes=1000, speed_of_light=7.0),)) == 7
     assert time((Step("kernel", "dot", flops=8000, bytes=1000, multiplies="bf16", speed_of_light=700.0),)) == 8
 
@@ -169,18 +170,19 @@ def of(*steps: Step) -> Prediction:
 
 
 def test_the_faster_program_is_better_and_the_reason_names_an_op() -> None:
-    start, done = beside(1, permute(1000))
-    exposed, hidden = of(permute(1000), kernel(30)), of(start, kernel(30), done)
+    start, done = beside(1, permute(19_000))
+    exposed, hidden = of(permute(19_000), kernel(300)), of(start, kernel(300), done)
     why = "collective-permute of model.py:2 is exposed for"
-    assert compare(exposed, hidden, 0.1) == ("better", f"30 us instead of 50 us: {why} 0 us instead of 20 us")
-    assert compare(hidden, exposed, 0.1) == ("worse", f"50 us instead of 30 us: {why} 20 us instead of 0 us")
+    assert compare(exposed, hidden, 0.1) == ("better", f"300 us instead of 500 us: {why} 0 us instead of 200 us")
+    assert compare(hidden, exposed, 0.1) == ("worse", f"500 us instead of 300 us: {why} 200 us instead of 0 us")
     word, reason = compare(of(kernel(100)), of(kernel(200)), None)
     assert (word, reason) == ("worse", "200 us instead of 100 us: kernels of model.py:1 take 200 us instead of 100 us")
 
 
 def test_within_what_a_prediction_can_be_off_two_programs_are_the_same() -> None:
-    assert compare(of(kernel(100)), of(kernel(102)), 0.1)[0] == "same", "two percent are noise"
-    # 40 us less exposed and 30 more of compute: a tenth of 70 is nearer to 10 than two fifths are.
-    before, after = of(permute(3000), kernel(100)), of(kernel(130))
+    assert compare(of(kernel(9000)), of(kernel(9190)), 0.0)[0] == "same", "two percent are noise, and 20 us"
+    assert compare(of(kernel(9000)), of(kernel(9210)), 0.0)[0] == "worse"
+    # 400 us less exposed and 300 more of compute: a tenth of 700 is less than 100, and two fifths are more.
+    before, after = of(permute(39_000), kernel(1000)), of(kernel(1300))
     assert compare(before, after, 0.01)[0] == "better"
     assert compare(before, after, 0.4)[0] == "same"
